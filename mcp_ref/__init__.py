@@ -1,0 +1,49 @@
+"""The Model Context Protocol as an executable spec: a complete server and client of the Python standard library.
+
+    from mcp_ref import Server, Client
+
+Public names are loaded when they are first used, so a server does not pay for the client or the other way round.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, List
+
+if TYPE_CHECKING:
+    from .base.errors import HTTPError, McpError, ProtocolError, SchemaError, Timeout, ToolError, TransportError
+    from .client.client import Client
+    from .patterns.mrtr import InputRequired, form, link, roots, sampling
+    from .server import content
+    from .server.context import Context
+    from .server.server import Server
+    from .server.tools import ToolResult
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Server": ".server.server", "Context": ".server.context", "ToolResult": ".server.tools",
+    "InputRequired": ".patterns.mrtr", "form": ".patterns.mrtr", "link": ".patterns.mrtr",
+    "sampling": ".patterns.mrtr", "roots": ".patterns.mrtr",
+    "Client": ".client.client",
+    "McpError": ".base.errors", "ProtocolError": ".base.errors", "HTTPError": ".base.errors",
+    "Timeout": ".base.errors", "TransportError": ".base.errors", "ToolError": ".base.errors",
+    "SchemaError": ".base.errors",
+}
+
+__all__ = [
+    "Client", "Context", "HTTPError", "InputRequired", "McpError", "ProtocolError", "SchemaError", "Server", "Timeout",
+    "ToolError", "ToolResult", "TransportError", "content", "form", "link", "roots", "sampling",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "content":
+        return import_module(".server.content", __name__)
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOME[name], __name__), name)
+
+
+def __dir__() -> List[str]:
+    return __all__

@@ -1,0 +1,7 @@
+"""`python -m mcp_ref`."""
+
+import sys
+
+from .cli import main
+
+sys.exit(main())

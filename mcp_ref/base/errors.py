@@ -1,0 +1,181 @@
+"""basic/index, Error Codes: the one family of errors, each with its code, its HTTP status and what it names.
+
+Implements BASE-13, BASE-14, BASE-16, BASE-18 to BASE-23, META-09, META-13, HTTP-26, HTTP-27, HTTP-77, HTTP-78.
+
+    McpError
+      ProtocolError        a JSON-RPC error: raised here to be sent, raised by the client when received
+        ParseError -32700, InvalidRequest -32600, MethodNotFound -32601, InvalidParams -32602, InternalError -32603,
+        HeaderMismatch -32020, MissingClientCapability -32021, UnsupportedProtocolVersion -32022
+      HTTPError            an HTTP answer that is no JSON-RPC message
+      Timeout              no answer within the time given
+      TransportError       the peer cannot be reached, or what it sent is not MCP
+      ToolError            a tool's own failure, told to the model
+      SchemaError          a JSON Schema that cannot be used
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Type
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+HEADER_MISMATCH = -32020
+MISSING_REQUIRED_CLIENT_CAPABILITY = -32021
+UNSUPPORTED_PROTOCOL_VERSION = -32022
+
+
+class McpError(Exception):
+    """The root of every error that this package raises on purpose."""
+
+
+class ProtocolError(McpError):
+    """A JSON-RPC error response.
+
+    code: an integer; an application's own lies outside -32768..-32000 (BASE-23).
+    message: one sentence that names what was wrong and what was expected.
+    data: any JSON value, or None for no `data` member.
+    status: the HTTP status that carries it; 200 for an application's own code.
+    """
+
+    status = 200
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+
+    def __str__(self) -> str:
+        return f"{self.code} {self.message}"
+
+    def body(self) -> Dict[str, Any]:
+        """The `error` member of the response."""
+        error: Dict[str, Any] = {"code": self.code, "message": self.message}
+        if self.data is not None:
+            error["data"] = self.data
+        return error
+
+
+class _Defined(ProtocolError):
+    """An error whose code the specification defines."""
+
+    defined = INTERNAL_ERROR
+    status = 400
+
+    def __init__(self, message: str, data: Any = None) -> None:
+        super().__init__(self.defined, message, data)
+
+
+class ParseError(_Defined):
+    """-32700: the body is not strict UTF-8 JSON."""
+
+    defined = PARSE_ERROR
+
+
+class InvalidRequest(_Defined):
+    """-32600: the body is JSON but no JSON-RPC 2.0 request or notification."""
+
+    defined = INVALID_REQUEST
+
+
+class MethodNotFound(_Defined):
+    """-32601: no such method here, or its capability is not advertised (HTTP 404, HTTP-27)."""
+
+    defined = METHOD_NOT_FOUND
+    status = 404
+
+
+class InvalidParams(_Defined):
+    """-32602: the parameters, `_meta` included, are not what the method takes."""
+
+    defined = INVALID_PARAMS
+
+
+class InternalError(_Defined):
+    """-32603: the server's own fault; says nothing of the cause, which is in the server's log (HTTP 500)."""
+
+    defined = INTERNAL_ERROR
+    status = 500
+
+
+class HeaderMismatch(_Defined):
+    """-32020: a header is missing, malformed or differs from the body."""
+
+    defined = HEADER_MISMATCH
+
+
+class MissingClientCapability(_Defined):
+    """-32021: the request needs a capability that its `_meta` does not declare (META-12).
+
+    required: the capabilities object that was needed, for example {"elicitation": {"form": {}}}.
+    """
+
+    defined = MISSING_REQUIRED_CLIENT_CAPABILITY
+
+    def __init__(self, message: str, required: Mapping[str, Any]) -> None:
+        super().__init__(message, {"requiredCapabilities": dict(required)})
+
+
+class UnsupportedProtocolVersion(_Defined):
+    """-32022: a version this server does not implement; data names the supported ones (HTTP-26)."""
+
+    defined = UNSUPPORTED_PROTOCOL_VERSION
+
+    def __init__(self, requested: str, supported: Sequence[str]) -> None:
+        super().__init__("Unsupported protocol version", {"supported": list(supported), "requested": requested})
+
+
+class HTTPError(McpError):
+    """An HTTP answer that is not a JSON-RPC message.
+
+    The server raises it at the door; the client raises it for such an answer of a peer.
+
+    status: the HTTP status code.
+    body: the answer's body as text.
+    headers: further header fields, as (name, value) pairs.
+    """
+
+    def __init__(self, status: int, body: str = "", headers: Sequence[Tuple[str, str]] = ()) -> None:
+        super().__init__(f"HTTP {status}: {body}" if body else f"HTTP {status}")
+        self.status = status
+        self.body = body
+        self.headers = tuple(headers)
+
+
+class Timeout(McpError):
+    """No answer within the time given, in seconds."""
+
+
+class TransportError(McpError):
+    """The peer cannot be reached, hung up, or sent what is not MCP."""
+
+
+class ToolError(McpError):
+    """A tool's failure in words meant for the model: becomes a result with `isError: true`."""
+
+
+class SchemaError(McpError, ValueError):
+    """A JSON Schema that is invalid, of an unknown dialect, over the bounds, or with a `$ref` that is not there."""
+
+
+ERRORS: List[Type[_Defined]] = [
+    ParseError, InvalidRequest, MethodNotFound, InvalidParams, InternalError,
+    HeaderMismatch, MissingClientCapability, UnsupportedProtocolVersion,
+]
+_BY_CODE = {error.defined: error for error in ERRORS}
+
+
+def received(error: Any) -> ProtocolError:
+    """The typed error for a peer's `error` member; malformed members become an InternalError that says so."""
+    if not isinstance(error, dict) or type(error.get("code")) is not int or not isinstance(error.get("message"), str):
+        return InternalError("the peer sent an error without an integer code and a text message")
+    code, message, data = error["code"], error["message"], error.get("data")
+    kind = _BY_CODE.get(code)
+    made: Optional[ProtocolError] = ProtocolError.__new__(kind) if kind else None
+    if made is None:
+        return ProtocolError(code, message, data)
+    ProtocolError.__init__(made, code, message, data)
+    return made

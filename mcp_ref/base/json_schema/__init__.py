@@ -1,0 +1,77 @@
+"""basic/index, JSON Schema Usage: a validator of JSON Schema 2020-12 and draft-07 (BASE-33 to BASE-48).
+
+    schema = compile_schema({"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]})
+    [each.text("arguments") for each in schema.errors({"text": 3})]     ["arguments.text must be a string"]
+
+A schema is read once and then only run. In the order in which it happens:
+
+    metaschema     the dialects, and what each keyword's value must be
+    references     finds every subschema, its base URI and anchors; checks its shape; resolves references
+    compile        turns each subschema into closures filed by JSON type, and refuses cycles that would never end
+    assertions, applicators, unevaluated, patterns, automaton, formats     the closures, by kind of keyword
+    model          what a run carries, what it may cost, how a violation reads
+
+Dialects: 2020-12, which is also the default, draft-07, and custom dialects that are given among the documents and
+consist of 2020-12's vocabularies. Any other is an error that names these. Both dialects pass every required test of
+the public JSON-Schema-Test-Suite (`python -m tests.schema_suite`).
+
+Both the schema and the instance may be hostile. Bounded when a schema is compiled (SchemaError): subschemas within
+one another (references.MAX_SCHEMA_DEPTH) and in all (references.MAX_SUBSCHEMAS), cycles of references, and patterns
+(patterns, automaton). Bounded when an instance is validated (a violation): steps (model.MAX_STEPS, and some for each
+value of the instance, so the time is linear in its size), depth (model.MAX_DEPTH, model.MAX_VALUE_DEPTH). Nothing is
+ever fetched.
+
+A compiled schema holds no state of a validation and may be used by any number of threads at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any, List, Mapping, Optional
+
+from ..errors import SchemaError
+from .compile import Compiler
+from .metaschema import DRAFT_07, DRAFT_2020_12
+from .model import Bounded, Failures, Run, Violation, fail
+
+__all__ = ["DRAFT_07", "DRAFT_2020_12", "Schema", "SchemaError", "Violation", "compile_schema"]
+
+
+class Schema:
+    """A compiled schema; made by `compile_schema`."""
+
+    __slots__ = ("_check", "_scope", "source")
+
+    def __init__(self, source: Any, compiler: Compiler) -> None:
+        root = compiler.index.add("", source)
+        self.source = source
+        self._check = compiler.compile(root).check
+        self._scope = (root.resource,) if compiler.anchors else None
+
+    def _run(self, instance: Any) -> Optional[Failures]:
+        try:
+            return self._check(instance, Run(instance, self._scope))
+        except Bounded as bound:
+            return fail("", str(bound))
+        except RecursionError:
+            return fail("", "is nested too deeply to validate against its schema")
+
+    def is_valid(self, instance: Any) -> bool:
+        """Whether a JSON value, as `json.loads` gives it, satisfies the schema."""
+        return self._run(instance) is None
+
+    def errors(self, instance: Any) -> List[Violation]:
+        """The first violations (model.MAX_VIOLATIONS at most), none for a valid instance; raises nothing."""
+        found = self._run(instance)
+        return [] if found is None else [Violation(path, message, keyword) for path, keyword, message in found]
+
+
+def compile_schema(schema: Any, *, formats: bool = False, documents: Optional[Mapping[str, Any]] = None) -> Schema:
+    """Compile a JSON Schema, an object or a boolean as `json.loads` gives it.
+
+    formats: assert the formats email, uri, date and date-time; otherwise `format` is an annotation.
+    documents: further schemas by absolute URI that `$ref` and `$schema` may name.
+
+    Raises SchemaError, naming the place as a JSON pointer, when the schema is not valid under its dialect, its
+    dialect is not supported, a reference cannot be resolved, or a bound is met (basic/index#json-schema-usage).
+    """
+    return Schema(schema, Compiler(documents or {}, formats))

@@ -1,0 +1,133 @@
+"""basic/index, Messages: strict JSON in and out, and the framing rung.
+
+Implements BASE-02, BASE-03, BASE-04, BASE-06, BASE-12, BASE-24, BASE-25, HTTP-11, HTTP-13.
+
+The JSON is strict, so that no two readers can read one message differently: UTF-8 without a byte order mark, no
+duplicate member names, no NaN or Infinity (nor a number that overflows to it), no unpaired surrogates, and at most
+MAX_DEPTH levels of nesting. Anything else is a ParseError, never another exception.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Dict, List, Tuple
+
+from .errors import InvalidParams, InvalidRequest, ParseError
+from .request import Request
+
+MAX_DEPTH = 64
+
+_STRUCTURE = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+def _unique(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ParseError(f"Parse error: the member name {shown(twice)} is repeated in one object")
+    return members
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if number in (float("inf"), float("-inf")):
+        raise ParseError("Parse error: a number is out of the range of a double")
+    return number
+
+
+def _no_constant(name: str) -> Any:
+    raise ParseError(f"Parse error: {name} is not JSON")
+
+
+_decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_float=_finite, parse_constant=_no_constant)
+_encoder = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
+
+
+def shown(value: Any, limit: int = 60) -> str:
+    """A peer's value as it may stand in a message or a log line: as JSON, ASCII, cut at `limit` characters."""
+    try:
+        text = json.dumps(value)
+    except (TypeError, ValueError, RecursionError):
+        text = type(value).__name__
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _too_deep(data: bytes) -> bool:
+    """Whether brackets nest beyond MAX_DEPTH; the cheap count rules it out for nearly every message."""
+    if data.count(b"{") + data.count(b"[") <= MAX_DEPTH:
+        return False
+    depth = 0
+    for found in _STRUCTURE.finditer(data):
+        token = found.group()
+        if token in b"[{":
+            depth += 1
+            if depth > MAX_DEPTH:
+                return True
+        elif token in b"]}":
+            depth -= 1
+    return False
+
+
+def decode(data: bytes) -> Any:
+    """The JSON value of `data`. Raises ParseError for whatever is not strict JSON."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ParseError(f"Parse error: the message is not UTF-8 (byte {error.start})") from None
+    if text.startswith("\ufeff"):
+        raise ParseError("Parse error: the message begins with a byte order mark")
+    if _too_deep(data):
+        raise ParseError(f"Parse error: nested deeper than {MAX_DEPTH} levels")
+    try:
+        value = _decoder.decode(text)
+        if _SURROGATE.search(data):
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except ParseError:
+        raise
+    except UnicodeEncodeError:
+        raise ParseError("Parse error: a string holds an unpaired surrogate") from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        where = f" at character {error.pos}" if isinstance(error, json.JSONDecodeError) else ""
+        raise ParseError(f"Parse error: not valid JSON{where}") from None
+    return value
+
+
+def encode(value: Any) -> bytes:
+    """The JSON of `value` in ASCII on one line. Raises TypeError or ValueError for what JSON cannot say."""
+    return _encoder.encode(value).encode("ascii")
+
+
+def is_id(value: Any) -> bool:
+    """Whether `value` may be a request id or a progress token: a string or an integer (BASE-03), and no boolean."""
+    return isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool))
+
+
+def framing(request: Request) -> None:
+    """The framing rung: one strict JSON object, a JSON-RPC 2.0 request or notification with object params.
+
+    Sets message, id, method and params. An id that can be read is set before anything is refused, so that the
+    refusal carries it (BASE-12). Raises ParseError, InvalidRequest, InvalidParams.
+    """
+    message = decode(request.read_body())
+    if not isinstance(message, dict):
+        raise InvalidRequest("Invalid Request: body must be a single JSON-RPC request object")
+    request.message = message
+    has_id = "id" in message
+    good_id = has_id and is_id(message["id"])
+    if good_id:
+        request.id = message["id"]
+    if message.get("jsonrpc") != "2.0":
+        raise InvalidRequest('Invalid Request: jsonrpc must be "2.0"')
+    method = message.get("method")
+    if not isinstance(method, str) or not method:
+        raise InvalidRequest("Invalid Request: method must be a non-empty string")
+    if has_id and not good_id:
+        raise InvalidRequest("Invalid Request: id must be a string or an integer")
+    request.method = method
+    params = message.get("params", {})
+    if not isinstance(params, dict):
+        raise InvalidParams("Invalid params: params must be an object")
+    request.params = params

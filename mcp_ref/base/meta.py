@@ -1,0 +1,93 @@
+"""basic/index, _meta: the reserved keys, the meta rung, and what a client may have declared.
+
+Implements META-01, META-08, META-09, META-11, META-12, META-14, LOG-07 and PROG-01 (the form of the token).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Dict, Mapping
+
+from .errors import InvalidParams, MissingClientCapability
+from .jsonrpc import is_id
+from .request import Request
+
+PREFIX = "io.modelcontextprotocol/"
+PROTOCOL_VERSION = PREFIX + "protocolVersion"
+CLIENT_INFO = PREFIX + "clientInfo"
+CLIENT_CAPABILITIES = PREFIX + "clientCapabilities"
+LOG_LEVEL = PREFIX + "logLevel"
+SERVER_INFO = PREFIX + "serverInfo"
+SUBSCRIPTION_ID = PREFIX + "subscriptionId"
+PROGRESS_TOKEN = "progressToken"
+
+LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+
+_KEY = re.compile(r"(?:[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*/)?"
+                  r"(?:[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?)?")
+
+
+def is_key(name: str) -> bool:
+    """Whether `name` has the form of a `_meta` key (META-02, META-03, META-05)."""
+    return bool(_KEY.fullmatch(name)) and name != ""
+
+
+def require(good: bool, name: str, expected: str) -> None:
+    """Raise the InvalidParams that says `params._meta.<name> must be <expected>`, unless `good`."""
+    if not good:
+        raise InvalidParams(f"Invalid params: params._meta.{name} must be {expected}")
+
+
+def meta(request: Request) -> None:
+    """The meta rung: clientCapabilities is an object; what else is given is well-formed.
+
+    Sets capabilities. Raises InvalidParams.
+    """
+    fields = request.meta
+    capabilities = fields.get(CLIENT_CAPABILITIES)
+    if not isinstance(capabilities, dict):
+        raise InvalidParams(f"Invalid params: params._meta.{CLIENT_CAPABILITIES} is required and must be an object")
+    for name in ("elicitation", "sampling", "roots", "extensions", "experimental"):
+        if name in capabilities:
+            require(isinstance(capabilities[name], dict), f"{CLIENT_CAPABILITIES}.{name}", "an object")
+    request.capabilities = capabilities
+    if CLIENT_INFO in fields:
+        info = fields[CLIENT_INFO]
+        require(isinstance(info, dict), CLIENT_INFO, "an object")
+        for name in ("name", "version"):
+            require(isinstance(info.get(name), str), f"{CLIENT_INFO}.{name}", "a string")
+    if LOG_LEVEL in fields:
+        require(fields[LOG_LEVEL] in LOG_LEVELS, LOG_LEVEL, "one of " + ", ".join(LOG_LEVELS))
+    if PROGRESS_TOKEN in fields:
+        require(is_id(fields[PROGRESS_TOKEN]), PROGRESS_TOKEN, "a string or an integer")
+
+
+def declares(capabilities: Mapping[str, Any], needed: Mapping[str, Any]) -> bool:
+    """Whether client capabilities cover `needed`, a nested object such as {"elicitation": {"form": {}}}.
+
+    `elicitation: {}` declares form mode (client/elicitation, Capabilities).
+    """
+    for name, inner in needed.items():
+        have = capabilities.get(name)
+        if not isinstance(have, Mapping):
+            return False
+        if name == "elicitation" and not have:
+            have = {"form": {}}
+        if not declares(have, inner):
+            return False
+    return True
+
+
+def require_capability(capabilities: Mapping[str, Any], needed: Mapping[str, Any]) -> None:
+    """Raise MissingClientCapability (-32021) unless the client declared `needed` (META-12)."""
+    if not declares(capabilities, needed):
+        name = next(iter(needed))
+        raise MissingClientCapability(f"Server requires the {name} capability for this request", needed)
+
+
+def stamped(result: Dict[str, Any], server_info: Mapping[str, Any]) -> Dict[str, Any]:
+    """`result` with this server's identity in its `_meta`, beside what the handler put there (META-14)."""
+    fields = {SERVER_INFO: server_info}
+    fields.update(result.get("_meta") or {})
+    result["_meta"] = fields
+    return result

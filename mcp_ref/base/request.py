@@ -1,0 +1,85 @@
+"""One message on its way through the server: what came in, and what each rung of the ladder learned from it.
+
+The core is sans-IO. A transport makes a Request of what it read and hands it to the server; it gets an Answer back,
+and moves its bytes. Whatever the handler sends before it has finished goes through `Request.notify`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, FrozenSet, Mapping, NamedTuple, Optional, Protocol, Tuple, Union
+
+RequestId = Union[str, int]
+
+
+class Head(NamedTuple):
+    """The head of an HTTP request.
+
+    method, target: as in the request line.
+    headers: lower-case name to value, optional white space removed; a repeated field's values joined by ", ".
+    repeated: the names of the fields that came more than once.
+    """
+
+    method: str
+    target: str
+    headers: Mapping[str, str]
+    repeated: FrozenSet[str] = frozenset()
+
+
+class Door(Protocol):
+    """What an HTTP transport puts before the rest of the ladder."""
+
+    def door(self, head: Head) -> None:
+        """Raise HTTPError for a head that is not let in."""
+
+
+class Request:
+    """A message being served.
+
+    Given by the transport:
+    head: the HTTP head, or None on stdio.
+    read_body: returns the body's bytes; called once, by the framing rung, so that a request refused before it costs
+        no body. Raises HTTPError where the body's own framing is wrong.
+    notify: sends a notification (a dict) to the client ahead of the answer.
+    endpoint: what the request came in through, which is what the door rung asks; None on stdio.
+
+    Learned on the ladder, None until then: message, id, method, params, meta, version, capabilities, principal.
+    """
+
+    __slots__ = ("head", "read_body", "notify", "message", "id", "method", "params", "meta", "version",
+                 "capabilities", "principal", "rung", "cancelled", "endpoint")
+
+    def __init__(
+        self,
+        read_body: Callable[[], bytes],
+        head: Optional[Head] = None,
+        notify: Optional[Callable[[Dict[str, Any]], None]] = None,
+        endpoint: Optional[Door] = None,
+    ) -> None:
+        self.head = head
+        self.read_body = read_body
+        self.notify = notify
+        self.endpoint = endpoint
+        self.message: Dict[str, Any] = {}
+        self.id: Optional[RequestId] = None
+        self.method = ""
+        self.params: Dict[str, Any] = {}
+        self.meta: Dict[str, Any] = {}
+        self.version = ""
+        self.capabilities: Dict[str, Any] = {}
+        self.principal: Optional[Any] = None
+        self.rung = ""
+        self.cancelled = False
+
+
+class Answer(NamedTuple):
+    """What the transport sends back.
+
+    status: the HTTP status code. body: the bytes, empty for a notification. content_type: of the body.
+    headers: further header fields. stream: for subscriptions/listen, what feeds the response in place of a body.
+    """
+
+    status: int
+    body: bytes = b""
+    content_type: str = "application/json"
+    headers: Tuple[Tuple[str, str], ...] = ()
+    stream: Optional[Any] = None

@@ -1,0 +1,155 @@
+"""The command line: `python -m mcp_ref serve|explain|discover|list|call …`.
+
+Exit status: 0 done; 1 the server or the tool said no; 2 wrong usage, or nothing could be started or reached.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any, List, Optional
+
+from .base.errors import McpError
+
+
+class UsageError(Exception):
+    """What the user asked for cannot be done; the message is the one line that is printed."""
+
+
+def main(arguments: Optional[List[str]] = None) -> int:
+    """Run one command; returns the exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    options = parser().parse_args(arguments)
+    try:
+        status = options.run(options)
+    except (UsageError, McpError) as error:
+        print(f"mcp_ref: {error}", file=sys.stderr)
+        return 2 if isinstance(error, UsageError) else 1
+    except BrokenPipeError:
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return int(status or 0)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The argument parser with all commands."""
+    made = argparse.ArgumentParser(prog="python -m mcp_ref", description="The Model Context Protocol, 2026-07-28.")
+    commands = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _serve_parser(commands)
+    explain = commands.add_parser("explain", help="print the validation ladder")
+    explain.add_argument("topic", nargs="?", help="a rung's name, an HTTP status or an error code such as -32020")
+    explain.set_defaults(run=_explain)
+    explain._negative_number_matcher = _Never()
+    return made
+
+
+class _Never:
+    """Lets argparse take -32020 as an argument: nothing here is an option that looks like a negative number."""
+
+    def match(self, text: str) -> Any:
+        return text.lstrip("-").isdigit()
+
+
+def _serve_parser(commands: Any) -> None:
+    serve = commands.add_parser("serve", help="run a server")
+    serve.add_argument("server", nargs="?", metavar="MODULE:SERVER", help="the server to run (default: the demo)")
+    serve.add_argument("--host", default="127.0.0.1")
+    serve.add_argument("--port", type=int, default=8000, help="0 for any free port")
+    serve.add_argument("--path", default="/mcp")
+    serve.add_argument("--origin", action="append", default=[], metavar="URL", help="a web origin to let in")
+    serve.add_argument("--state-key-env", metavar="NAME", help="the environment variable with the key that seals "
+                       "requestState, shared by all processes; several separated by commas, the newest first")
+    serve.add_argument("--trace", action="store_true", help="print the rungs that each request climbs")
+    serve.add_argument("--log-level", default="warning", choices=["debug", "info", "warning", "error"])
+    serve.set_defaults(run=_serve)
+
+
+def _explain(options: argparse.Namespace) -> int:
+    from .ladder import explain
+
+    try:
+        print(explain(options.topic))
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    return 0
+
+
+def load_server(name: str) -> Any:
+    """The Server that MODULE:SERVER names. Raises UsageError."""
+    import importlib
+    import os
+
+    from .server.server import Server
+
+    module_name, colon, attribute = name.partition(":")
+    if not colon or not module_name or not attribute:
+        raise UsageError(f"expected MODULE:SERVER, such as travel:server, not {name!r}")
+    sys.path.insert(0, os.getcwd())
+    try:
+        found = getattr(importlib.import_module(module_name), attribute)
+    except ImportError as error:
+        raise UsageError(f"cannot import {module_name}: {error}") from None
+    except AttributeError:
+        raise UsageError(f"module {module_name} has no {attribute}") from None
+    except Exception as error:
+        raise UsageError(f"importing {module_name} failed: {type(error).__name__}: {error}") from None
+    if not isinstance(found, Server):
+        raise UsageError(f"{name} is a {type(found).__name__}, not a mcp_ref Server")
+    return found
+
+
+def _state_keys(name: Optional[str]) -> List[str]:
+    import os
+
+    if name is None:
+        return []
+    keys = [key.strip() for key in os.environ.get(name, "").split(",") if key.strip()]
+    if not keys:
+        raise UsageError(f"the environment variable {name} holds no state key")
+    return keys
+
+
+def _serve(options: argparse.Namespace) -> int:
+    import logging
+
+    from .transports.http_server import HTTPServer, wait_for_signal
+
+    logging.basicConfig(level=options.log_level.upper(), format="%(asctime)s %(levelname)s %(message)s")
+    if options.server is None:
+        from .demo import server
+    else:
+        server = load_server(options.server)
+    keys = _state_keys(options.state_key_env)
+    try:
+        if keys:
+            server.set_state_keys(keys)
+        running = HTTPServer(server, options.host, options.port, options.path, options.origin)
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"cannot serve on {options.host} port {options.port}: {reason}") from None
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    if options.trace:
+        server.on_trace = lambda line: print(line, file=sys.stderr, flush=True)
+    with running:
+        print(_banner(server, running.url), flush=True)
+        wait_for_signal()
+    return 0
+
+
+def _banner(server: Any, url: str) -> str:
+    from .base.meta import CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION
+    from .base.versioning import LATEST
+
+    import json
+
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": {
+        PROTOCOL_VERSION: LATEST, CLIENT_INFO: {"name": "curl", "version": "0"}, CLIENT_CAPABILITIES: {}}}})
+    kept = "" if server.shared_key else ("\nrequestState is sealed with a key of this process alone; "
+                                         "share one across processes with --state-key-env")
+    return (f"{server.name} at {url}\n\n"
+            f"curl -s {url} -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' "
+            f"-H 'MCP-Protocol-Version: {LATEST}' -H 'Mcp-Method: tools/list' -d '{body}'\n{kept}")

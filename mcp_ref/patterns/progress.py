@@ -1,0 +1,61 @@
+"""basic/patterns/progress: what a handler reports while it works.
+
+Implements PROG-03, PROG-05, PROG-06, PROG-08, PROG-09.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any, Callable, Dict, Optional, Union
+
+BURST = 32
+PER_SECOND = 50
+
+
+class Allowance:
+    """A token bucket: BURST notifications at once, then PER_SECOND a second."""
+
+    def __init__(self) -> None:
+        self._left = float(BURST)
+        self._at = time.monotonic()
+
+    def take(self) -> bool:
+        """Whether one more may be sent now."""
+        now = time.monotonic()
+        self._left = min(float(BURST), self._left + (now - self._at) * PER_SECOND)
+        self._at = now
+        if self._left < 1:
+            return False
+        self._left -= 1
+        return True
+
+
+class Progress:
+    """The progress of one request: strictly increasing, within an Allowance.
+
+    The last step (progress equal to total) is never held back. Without a token nothing is sent.
+    """
+
+    def __init__(self, token: Union[str, int, None], send: Optional[Callable[[Dict[str, Any]], None]]) -> None:
+        self._token, self._send = token, send
+        self._last = -math.inf
+        self._allowance = Allowance()
+
+    def report(self, progress: float, total: Optional[float] = None, message: Optional[str] = None) -> None:
+        """Send notifications/progress, unless there is no token, no increase, or too much was sent already."""
+        if self._token is None or self._send is None or not self._last < progress < math.inf:
+            return
+        if not self._allowance.take() and progress != total:
+            return
+        self._last = progress
+        params: Dict[str, Any] = {"progressToken": self._token, "progress": progress}
+        if total is not None:
+            params["total"] = total
+        if message is not None:
+            params["message"] = message
+        self._send({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
+
+    def close(self) -> None:
+        """The request is complete: nothing is sent any more (PROG-09)."""
+        self._send = None

@@ -1,0 +1,55 @@
+"""Running a handler: plain or async, once per attempt, with its Context and its round of questions and answers."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping
+
+from ..base.request import Request
+from ..patterns import mrtr
+from ..patterns.state_sealer import Claim
+from .context import Context
+
+if TYPE_CHECKING:
+    from .server import Server
+
+
+def attempt(server: "Server", request: Request, target: str, arguments: Any, call: Callable[[Context], Any],
+            finish: Callable[[Any], Dict[str, Any]], unasked: bool = False) -> Dict[str, Any]:
+    """Run a handler that may ask (MRTR), and return its result or the InputRequiredResult that asks.
+
+    target, arguments: what the requestState is bound to, beside principal, method and audience. call: runs the
+    handler. finish: makes the result of what it returned. unasked: whether answers count that no state shows asked.
+    Raises what the handler raises, InputRequired aside, and InvalidParams for a bad state or bad answers.
+    """
+    claim = Claim(principal_name(request), request.method, target, arguments, server.name)
+    attempted = mrtr.Round(request.params, server.state_sealer, claim, unasked)
+    context = Context(request, attempted)
+    try:
+        value = call(context)
+        if inspect.iscoroutine(value):
+            value = run_coroutine(value)
+        if isinstance(value, mrtr.InputRequired):
+            return attempted.result(value, request.capabilities)
+        context.check_cancelled()
+        return finish(value)
+    except mrtr.InputRequired as required:
+        return attempted.result(required, request.capabilities)
+    finally:
+        context.close()
+
+
+def run_coroutine(coroutine: Any) -> Any:
+    """What an `async def` handler returns; each call has an event loop of its own."""
+    import asyncio  # only servers with async handlers pay for it
+
+    return asyncio.run(coroutine)
+
+
+def principal_name(request: Request) -> str:
+    """The name that tokens are bound to: "" without authorization."""
+    principal = request.principal
+    if principal is None:
+        return ""
+    name = principal.get("sub") if isinstance(principal, Mapping) else principal
+    return str(name)

@@ -1,0 +1,108 @@
+"""basic/patterns/cancellation on HTTP: noticing that a client has gone while its handler computes.
+
+Implements CANC-04, HTTP-20. One thread looks at the sockets of all requests that have been served for longer than a
+tick; a short request costs two dictionary operations and is never looked at.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import threading
+from typing import Dict, List, Tuple
+
+from ..base.request import Request
+
+TICK = 0.1
+
+
+class _Watch:
+    __slots__ = ("_disconnects", "_socket", "_request")
+
+    def __init__(self, disconnects: "Disconnects", connection: socket.socket, request: Request) -> None:
+        self._disconnects, self._socket, self._request = disconnects, connection, request
+
+    def __enter__(self) -> None:
+        self._disconnects.enter(self._socket, self._request)
+
+    def __exit__(self, *_: object) -> None:
+        self._disconnects.leave(self._request)
+
+
+class Disconnects:
+    """Sets `Request.cancelled` on the requests of clients that closed their connection, within two ticks."""
+
+    def __init__(self) -> None:
+        self._watched: Dict[int, Tuple[socket.socket, Request]] = {}
+        self._wake = threading.Event()
+        self._stopping = False
+        self._thread = threading.Thread(target=self._run, name="mcp-disconnects", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread."""
+        self._stopping = True
+        self._wake.set()
+
+    def watching(self, connection: socket.socket, request: Request) -> _Watch:
+        """A context in which `request` is watched."""
+        return _Watch(self, connection, request)
+
+    def enter(self, connection: socket.socket, request: Request) -> None:
+        """Begin to watch."""
+        self._watched[id(request)] = (connection, request)
+        if not self._wake.is_set():
+            self._wake.set()
+
+    def leave(self, request: Request) -> None:
+        """Watch no longer."""
+        self._watched.pop(id(request), None)
+
+    def cancel_all(self) -> None:
+        """Cancel every request under way."""
+        for _, request in list(self._watched.values()):
+            request.cancelled = True
+
+    def _run(self) -> None:
+        pause = threading.Event()
+        seen: Dict[int, Tuple[socket.socket, Request]] = {}
+        while not self._stopping:
+            if not self._watched:
+                self._wake.clear()
+                if not self._watched:
+                    self._wake.wait()
+            pause.wait(TICK)
+            now = dict(list(self._watched.items()))
+            lasting = [pair for key, pair in now.items() if seen.get(key) is pair]
+            seen = now
+            self._look(lasting)
+
+    @staticmethod
+    def _look(pairs: List[Tuple[socket.socket, Request]]) -> None:
+        for connection, request in pairs:
+            try:
+                if not request.cancelled and _closed(connection):
+                    request.cancelled = True
+            except (OSError, ValueError):
+                request.cancelled = True
+
+
+if hasattr(select, "poll"):
+    _HUNG_UP = getattr(select, "POLLRDHUP", 0) | select.POLLHUP | select.POLLERR
+
+    def _closed(connection: socket.socket) -> bool:
+        """Whether the peer closed its side; where poll cannot tell, a readable socket with nothing to read."""
+        poll = select.poll()
+        poll.register(connection, select.POLLIN | _HUNG_UP)
+        events = poll.poll(0)
+        if not events:
+            return False
+        return bool(events[0][1] & _HUNG_UP) or connection.recv(1, socket.MSG_PEEK) == b""
+else:
+    def _closed(connection: socket.socket) -> bool:
+        """Whether the peer closed: a socket that is readable and has nothing to read."""
+        readable, _, _ = select.select([connection], [], [], 0)
+        return bool(readable) and connection.recv(1, socket.MSG_PEEK) == b""

@@ -1,0 +1,179 @@
+"""RFC 9112, Message Syntax: the octets of one connection, read as requests with a deadline and a bound on everything.
+
+http.server reads a head line by line through the email parser; this reads it in one piece, refuses what the grammar
+does not allow, and knows chunked bodies, which http.server does not.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import time
+from typing import Dict, Set, Tuple
+
+from ..base.errors import HTTPError
+from ..base.request import Head
+from .endpoint import Endpoint, refusal
+
+MAX_HEAD = 32 * 1024
+MAX_FIELDS = 100
+
+_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([\x21-\x7e]+) HTTP/1\.([01])")
+_ABSOLUTE = re.compile(r"https?://([^/?#]*)(/.*)?", re.IGNORECASE)
+_FIELD_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?")
+
+
+class Gone(Exception):
+    """The peer hung up, or kept silent between two requests."""
+
+
+class Reader:
+    """Reads one connection. `deadline` (monotonic seconds) bounds whatever is being read; refusals are HTTPErrors."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._socket = connection
+        self.buffer = b""
+        self.deadline = 0.0
+
+    def wait(self, idle: float) -> None:
+        """Wait at most `idle` seconds for the first octet of a request. Raises Gone."""
+        while not self.buffer:
+            self._socket.settimeout(idle)
+            try:
+                self.buffer = self._socket.recv(65536)
+            except (OSError, ValueError):
+                raise Gone from None
+            if not self.buffer:
+                raise Gone
+            self.buffer = self.buffer.lstrip(b"\r\n")
+
+    def _more(self) -> None:
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise refusal(408, "request timeout", "the request did not arrive in time")
+        self._socket.settimeout(left)
+        try:
+            data = self._socket.recv(65536)
+        except socket.timeout:
+            raise refusal(408, "request timeout", "the request did not arrive in time") from None
+        except OSError:
+            raise Gone from None
+        if not data:
+            raise refusal(400, "bad request", "the request ended before it was complete")
+        self.buffer += data
+
+    def head(self) -> Tuple[Head, bool]:
+        """The next head, and whether it is HTTP/1.1. Raises HTTPError 400, 408, 431 or Gone."""
+        while True:
+            end = self.buffer.find(b"\r\n\r\n", 0, MAX_HEAD)
+            if end >= 0:
+                raw, self.buffer = self.buffer[:end], self.buffer[end + 4:]
+                break
+            if len(self.buffer) >= MAX_HEAD:
+                raise refusal(431, "request header fields too large", f"a head has at most {MAX_HEAD} octets")
+            self._more()
+        line, _, fields = raw.partition(b"\r\n")
+        match = _LINE.fullmatch(line)
+        if match is None:
+            raise refusal(400, "bad request", "the request line is not that of HTTP/1.1")
+        method, target, minor = match.groups()
+        headers, repeated = _fields(fields.decode("latin-1")) if fields else ({}, set())
+        path = target.decode("ascii")
+        absolute = _ABSOLUTE.fullmatch(path)
+        if absolute is not None:
+            headers["host"], path = absolute.group(1), absolute.group(2) or "/"
+        return Head(method.decode("ascii"), path, headers, frozenset(repeated)), minor == b"1"
+
+    def body(self, head: Head, endpoint: Endpoint) -> bytes:
+        """The body that a head let in by the door announces. Raises HTTPError 400, 408 or 413."""
+        length = head.headers.get("content-length")
+        if length is not None:
+            return self._exactly(int(length))
+        return self._chunks(endpoint)
+
+    def _exactly(self, count: int) -> bytes:
+        while len(self.buffer) < count:
+            self._more()
+        data, self.buffer = self.buffer[:count], self.buffer[count:]
+        return data
+
+    def _line(self) -> bytes:
+        while True:
+            end = self.buffer.find(b"\r\n", 0, 1024)
+            if end >= 0:
+                line, self.buffer = self.buffer[:end], self.buffer[end + 2:]
+                return line
+            if len(self.buffer) >= 1024:
+                raise refusal(400, "bad request", "a line of the chunked body is too long")
+            self._more()
+
+    def _chunks(self, endpoint: Endpoint) -> bytes:
+        parts = []
+        total = 0
+        while True:
+            match = _CHUNK_LINE.fullmatch(self._line())
+            if match is None:
+                raise refusal(400, "bad request", "the chunked body is malformed")
+            size = int(match.group(1), 16)
+            total += size
+            if total > endpoint.max_body:
+                raise endpoint.too_large()
+            if size == 0:
+                break
+            parts.append(self._exactly(size))
+            if self._exactly(2) != b"\r\n":
+                raise refusal(400, "bad request", "the chunked body is malformed")
+        for _ in range(MAX_FIELDS):
+            if not self._line():
+                return b"".join(parts)
+        raise refusal(400, "bad request", "the chunked body has too many trailers")
+
+    def linger(self, seconds: float, limit: int) -> None:
+        """Say that no more will be sent, and read away what still comes, so that the answer is not lost to a reset."""
+        until = time.monotonic() + seconds
+        try:
+            self._socket.shutdown(socket.SHUT_WR)
+            while limit > 0 and time.monotonic() < until:
+                self._socket.settimeout(max(0.01, until - time.monotonic()))
+                data = self._socket.recv(65536)
+                if not data:
+                    return
+                limit -= len(data)
+        except OSError:
+            pass
+
+    def drain(self, head: Head, limit: int) -> bool:
+        """Read away the body of a refused request if it is framed by a length within `limit`; whether that was done."""
+        length = head.headers.get("content-length", "0")
+        if "transfer-encoding" in head.headers or not (length.isascii() and length.isdigit()) or len(length) > 15:
+            return False
+        if int(length) > limit or "expect" in head.headers:
+            return False
+        try:
+            self._exactly(int(length))
+        except (HTTPError, Gone):
+            return False
+        return True
+
+
+def _fields(text: str) -> Tuple[Dict[str, str], Set[str]]:
+    headers: Dict[str, str] = {}
+    repeated: Set[str] = set()
+    lines = text.split("\r\n")
+    if len(lines) > MAX_FIELDS:
+        raise refusal(431, "request header fields too large", f"a head has at most {MAX_FIELDS} fields")
+    if _CONTROL.search(text.replace("\r\n", "")):
+        raise refusal(400, "bad request", "a header field holds a control character")
+    for line in lines:
+        name, colon, value = line.partition(":")
+        if not colon or not _FIELD_NAME.fullmatch(name):
+            raise refusal(400, "bad request", "a header line is malformed")
+        name = name.lower()
+        value = value.strip(" \t")
+        if name in headers:
+            repeated.add(name)
+            value = f"{headers[name]}, {value}"
+        headers[name] = value
+    return headers, repeated

@@ -1,0 +1,300 @@
+"""basic/transports/streamable-http: the octets of the server's side, on http.server.
+
+Implements HTTP-12, HTTP-14, HTTP-18 to HTTP-22, HTTP-94; CANC-04.
+
+This module moves bytes and decides nothing: it makes a Request of what it read, hands it to `Server.handle`, and
+writes the Answer. One thread a connection, HTTP/1.1 keep-alive, one write an answer. The first notification that a
+handler sends opens the response as an event stream; a request that sends none is answered with one JSON object.
+"""
+
+from __future__ import annotations
+
+import http.server
+import logging
+import signal
+import socket
+import socketserver
+import sys
+import threading
+import time
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Optional, Tuple
+
+from ..base.errors import HTTPError
+from ..base.jsonrpc import encode
+from ..base.request import Answer, Head, Request
+from ..patterns.cancellation import Cancelled
+from . import sse
+from .disconnects import Disconnects
+from .endpoint import Endpoint, refusal
+from .http_reader import Gone, Reader
+
+if TYPE_CHECKING:
+    from ..server.server import Server
+
+log = logging.getLogger("mcp_ref")
+
+_REASONS = {status.value: status.phrase for status in HTTPStatus}
+_STREAM_HEAD = (b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\n"
+                b"X-Accel-Buffering: no\r\n")
+
+
+class Limits:
+    """Bounds of the transport, in seconds and counts.
+
+    connections: served at once, one more is told 503. idle: how long a kept connection may be silent. arrive: how
+    long a request may take to arrive. write: how long the peer may take to accept an answer. grace: how long answers
+    under way may take once the server is stopping. drain: octets of a refused body that are read away.
+    """
+
+    def __init__(self, connections: int = 256, idle: float = 75.0, arrive: float = 20.0, write: float = 20.0,
+                 grace: float = 5.0, drain: int = 64 * 1024) -> None:
+        self.connections, self.idle, self.arrive = connections, idle, arrive
+        self.write, self.grace, self.drain = write, grace, drain
+
+
+def _octets(answer: Answer, close: bool) -> bytes:
+    lines = [f"HTTP/1.1 {answer.status} {_REASONS.get(answer.status, '')}"]
+    if answer.body:
+        lines.append(f"Content-Type: {answer.content_type}")
+    lines.append(f"Content-Length: {len(answer.body)}")
+    lines.extend(f"{name}: {value}" for name, value in answer.headers)
+    if close:
+        lines.append("Connection: close")
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1") + answer.body
+
+
+def _plain(error: HTTPError) -> Answer:
+    return Answer(error.status, error.body.encode("utf-8"), headers=error.headers)
+
+
+class Connection(http.server.BaseHTTPRequestHandler):
+    """One connection: requests read and answered in turn until either side closes it."""
+
+    server: "HTTPServer"
+
+    def setup(self) -> None:
+        self.connection = self.request
+        self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
+        self._reader = Reader(self.connection)
+        self._streaming = False
+        self._chunked = True
+        self._message: Optional[Request] = None
+
+    def finish(self) -> None:
+        """Nothing is buffered that would have to be flushed."""
+
+    def handle(self) -> None:
+        self.close_connection = False
+        try:
+            while not self.close_connection:
+                self._reader.wait(self.server.limits.idle)
+                self.server.busy.add(self.connection)
+                try:
+                    self._serve_one()
+                finally:
+                    self.server.busy.discard(self.connection)
+        except (Gone, OSError):
+            pass
+
+    def _serve_one(self) -> None:
+        reader, server = self._reader, self.server
+        reader.deadline = time.monotonic() + server.limits.arrive
+        self._streaming = False
+        try:
+            head, self._chunked = reader.head()
+        except HTTPError as error:
+            self.close_connection = True
+            self._send(_plain(error))
+            return reader.linger(1.0, server.limits.drain)
+        if not self._chunked or "close" in head.headers.get("connection", "").lower():
+            self.close_connection = True
+        body = _Body(self, reader, head)
+        message = self._message = Request(body, head, self._notify, server.endpoint)
+        server.disconnects.enter(self.connection, message)
+        try:
+            answer = server.mcp.handle(message)
+        except Cancelled:
+            raise Gone from None
+        finally:
+            server.disconnects.leave(message)
+        whole = body.done or reader.drain(head, server.limits.drain)
+        if not whole:
+            self.close_connection = True
+        self._send(answer)
+        if not whole:
+            reader.linger(1.0, server.limits.drain)
+
+    def _notify(self, message: Dict[str, Any]) -> None:
+        """Send a notification ahead of the answer; the first one opens the event stream."""
+        if self._message is not None and self._message.cancelled:
+            raise Cancelled()
+        data = sse.event(encode(message))
+        opening = b""
+        if not self._streaming:
+            self._streaming = True
+            opening = _STREAM_HEAD + self._framing()
+        try:
+            self._write(opening + self._chunk(data))
+        except OSError:
+            self.close_connection = True
+            if self._message is not None:
+                self._message.cancelled = True
+            raise Cancelled() from None
+
+    def _framing(self) -> bytes:
+        if not self._chunked:
+            self.close_connection = True
+        close = b"Connection: close\r\n" if self.close_connection else b""
+        return (b"Transfer-Encoding: chunked\r\n" if self._chunked else b"") + close + b"\r\n"
+
+    def _chunk(self, data: bytes) -> bytes:
+        return b"%x\r\n%s\r\n" % (len(data), data) if self._chunked else data
+
+    def _send(self, answer: Answer) -> None:
+        if self._streaming:
+            self._write(self._chunk(sse.event(answer.body)) + (b"0\r\n\r\n" if self._chunked else b""))
+        else:
+            self.close_connection = self.close_connection or self.server.stopping
+            self._write(_octets(answer, self.close_connection))
+
+    def _write(self, data: bytes) -> None:
+        self.connection.settimeout(self.server.limits.write)
+        self.connection.sendall(data)
+
+    def send_continue(self) -> None:
+        """Tell a client that waits for it to send its body."""
+        self._write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+
+class _Body:
+    """The body of one request, read when a rung asks for it; `done` says whether it was."""
+
+    __slots__ = ("_connection", "_reader", "_head", "done")
+
+    def __init__(self, connection: Connection, reader: Reader, head: Head) -> None:
+        self._connection, self._reader, self._head = connection, reader, head
+        self.done = False
+
+    def __call__(self) -> bytes:
+        if self._head.headers.get("expect", "").lower() == "100-continue" and not self._reader.buffer:
+            self._connection.send_continue()
+        data = self._reader.body(self._head, self._connection.server.endpoint)
+        self.done = True
+        return data
+
+
+class HTTPServer(http.server.ThreadingHTTPServer):
+    """Serves one `Server` over Streamable HTTP, on a thread of its own, until `stop`; also a context manager.
+
+    mcp: the server. host, port: the address to bind, port 0 for a free one. path: the MCP endpoint. origins: web
+    origins let in beside loopback ones. limits: bounds. Raises OSError where the address cannot be bound, ValueError
+    for an origin that is none.
+    """
+
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 512
+
+    def __init__(self, mcp: "Server", host: str = "127.0.0.1", port: int = 8000, path: str = "/mcp",
+                 origins: Iterable[str] = (), limits: Optional[Limits] = None) -> None:
+        self.mcp = mcp
+        self.endpoint = Endpoint(path, host, origins)
+        self.limits = limits or Limits()
+        self.disconnects = Disconnects()
+        self.stopping = False
+        self.open: Dict[Any, None] = {}
+        self.busy: "set[Any]" = set()
+        self._lingering: List[Tuple[float, socket.socket]] = []
+        if ":" in host:
+            self.address_family = socket.AF_INET6
+        super().__init__((host.strip("[]"), port), Connection)
+        self._accepting = threading.Thread(target=self.serve_forever, args=(0.1,), name="mcp-accept", daemon=True)
+
+    def server_bind(self) -> None:
+        """Bind without the name look-up that http.server makes, which can take seconds."""
+        socketserver.TCPServer.server_bind(self)
+
+    @property
+    def url(self) -> str:
+        """The URL of the MCP endpoint."""
+        host, port = self.server_address[:2]
+        name = f"[{host!s}]" if ":" in str(host) else str(host)
+        return f"http://{name}:{port}{self.endpoint.path}"
+
+    def start(self) -> "HTTPServer":
+        """Begin to accept connections; returns at once."""
+        self.disconnects.start()
+        self._accepting.start()
+        return self
+
+    def stop(self) -> None:
+        """Stop: no new connection, answers under way finished within the grace period, then everything closed."""
+        self.stopping = True
+        self.shutdown()
+        until = time.monotonic() + self.limits.grace
+        while self.busy and time.monotonic() < until:
+            time.sleep(0.01)
+        self.disconnects.cancel_all()
+        for connection in list(self.open):
+            _hang_up(connection)
+        self.disconnects.stop()
+        self.server_close()
+
+    def __enter__(self) -> "HTTPServer":
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Give the connection a thread, or a 503 where there are too many already."""
+        if len(self.open) >= self.limits.connections:
+            return self._turn_away(request)
+        self.open[request] = None
+        try:
+            super().process_request(request, client_address)
+        except RuntimeError:
+            self.open.pop(request, None)
+            self._turn_away(request)
+
+    def _turn_away(self, connection: socket.socket) -> None:
+        error = refusal(503, "service unavailable", "too many connections", [("Retry-After", "1")])
+        try:
+            connection.settimeout(0.0)
+            connection.send(_octets(_plain(error), True))
+            connection.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+        self._lingering.append((time.monotonic() + 1.0, connection))
+
+    def service_actions(self) -> None:
+        """Close the connections turned away a second ago: closed at once, a reset would overtake the 503."""
+        now = time.monotonic()
+        while self._lingering and (self._lingering[0][0] <= now or len(self._lingering) > 128):
+            self._lingering.pop(0)[1].close()
+
+    def shutdown_request(self, request: Any) -> None:
+        """Close a connection whose thread is done with it."""
+        self.open.pop(request, None)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A fault of this module; a client that goes away is none and never comes here."""
+        log.error("connection failed", exc_info=sys.exc_info())
+
+
+def _hang_up(connection: socket.socket) -> None:
+    try:
+        connection.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        pass
+
+
+def wait_for_signal() -> None:
+    """Return at SIGINT or SIGTERM; call it from the main thread."""
+    stop = threading.Event()
+    for name in ("SIGINT", "SIGTERM"):
+        signal.signal(getattr(signal, name), lambda *_: stop.set())
+    while not stop.wait(3600):
+        pass

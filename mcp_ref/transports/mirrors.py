@@ -1,0 +1,221 @@
+"""basic/transports/streamable-http, Request Metadata: what the headers repeat of the body.
+
+Implements HTTP-29 to HTTP-32, HTTP-34 to HTTP-54, HTTP-59 to HTTP-84; TOOL-20 to TOOL-27 (`x-mcp-header`).
+
+Both ends are here: `mirrored_headers` is what a client sends, `mirrors` is the rung that a server checks it with.
+A gateway routes on the header and the server acts on the body, so the two must say one thing: a header that is
+missing, repeated, malformed or different is a HeaderMismatch (-32020).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from decimal import Decimal
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+
+from ..base.errors import HeaderMismatch, SchemaError, TransportError
+from ..base.jsonrpc import shown
+from ..base.request import Head, Request
+
+MAX_SAFE_INTEGER = 2**53 - 1
+TYPES = ("string", "integer", "boolean")
+NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+
+_PREFIX, _SUFFIX = "=?base64?", "?="
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_PLAIN = re.compile(r"[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?")
+_LEGAL = re.compile(r"[\x20-\x7e\t]*")
+_DECIMAL = re.compile(r"-?[0-9]{1,20}(?:\.[0-9]{1,20})?")
+
+
+class Parameter(NamedTuple):
+    """One annotated parameter of a tool.
+
+    title: the header as written, `Mcp-Param-Region`; header: the same in lower case; path: property names from the root.
+    """
+
+    title: str
+    header: str
+    path: Tuple[str, ...]
+    type: str
+
+
+def encode_value(value: str) -> str:
+    """The header form of a string: itself, or the Base64 sentinel where it is not safe as plain ASCII (HTTP-32).
+
+    Raises TransportError for a string with no UTF-8 form (an unpaired surrogate).
+    """
+    if value == "" or (_PLAIN.fullmatch(value) and not (value.startswith(_PREFIX) and value.endswith(_SUFFIX))):
+        return value
+    try:
+        octets = value.encode("utf-8")
+    except UnicodeEncodeError:
+        raise TransportError("a mirrored value holds an unpaired surrogate and has no UTF-8 form") from None
+    return _PREFIX + base64.b64encode(octets).decode("ascii") + _SUFFIX
+
+
+def decode_value(value: str) -> str:
+    """The string that a header value stands for. Raises ValueError for what no client may send."""
+    if not _LEGAL.fullmatch(value):
+        raise ValueError("it holds characters outside visible ASCII")
+    if not (value.startswith(_PREFIX) and value.endswith(_SUFFIX)):
+        return value
+    if len(value) < len(_PREFIX) + len(_SUFFIX):
+        raise ValueError("its Base64 sentinel is cut short")
+    try:
+        return base64.b64decode(value[len(_PREFIX):-len(_SUFFIX)], validate=True).decode("utf-8")
+    except (binascii.Error, UnicodeDecodeError):
+        raise ValueError("its Base64 sentinel does not hold Base64 of UTF-8") from None
+
+
+def annotated_parameters(schema: Mapping[str, Any]) -> List[Parameter]:
+    """The parameters of an inputSchema that carry `x-mcp-header`. Raises SchemaError where an annotation breaks a rule.
+
+    A name is a header token, unique ignoring case; the type is string, integer or boolean; the property is reached
+    from the root through `properties` alone (HTTP-35 to HTTP-42).
+    """
+    found: List[Parameter] = []
+    reached = _walk(schema, (), found)
+    if _count_annotations(schema) != reached:
+        raise SchemaError("x-mcp-header stands where no chain of properties alone leads to it")
+    names = [parameter.header for parameter in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise SchemaError(f"x-mcp-header {shown(name)} is used twice")
+    return found
+
+
+def _walk(schema: Any, path: Tuple[str, ...], found: List[Parameter]) -> int:
+    reached = 0
+    if not isinstance(schema, Mapping):
+        return reached
+    if path and "x-mcp-header" in schema:
+        reached += 1
+        name, kind = schema["x-mcp-header"], schema.get("type")
+        where = ".".join(path)
+        if not isinstance(name, str) or not _TOKEN.fullmatch(name):
+            raise SchemaError(f"x-mcp-header of {where} must be a non-empty HTTP token, not {shown(name)}")
+        if kind not in TYPES:
+            raise SchemaError(f"x-mcp-header of {where} needs type string, integer or boolean, not {shown(kind)}")
+        title = "Mcp-Param-" + name
+        found.append(Parameter(title, title.lower(), path, kind))
+    properties = schema.get("properties")
+    if isinstance(properties, Mapping):
+        for name, inner in properties.items():
+            reached += _walk(inner, path + (name,), found)
+    return reached
+
+
+_DATA_KEYWORDS = ("const", "enum", "default", "examples")
+
+
+def _count_annotations(schema: Any, of_names: bool = False) -> int:
+    """How often `x-mcp-header` stands in the schema as a keyword; under `properties` the members are names."""
+    if isinstance(schema, Mapping):
+        count = 0 if of_names or "x-mcp-header" not in schema else 1
+        for name, inner in schema.items():
+            if of_names or name not in _DATA_KEYWORDS:
+                named = not of_names and name in ("properties", "patternProperties", "$defs", "dependentSchemas")
+                count += _count_annotations(inner, named)
+        return count
+    if isinstance(schema, list):
+        return sum(_count_annotations(inner) for inner in schema)
+    return 0
+
+
+def value_at(arguments: Any, path: Sequence[str]) -> Any:
+    """The argument at a property path; None where there is none (or null, which is not mirrored either)."""
+    for name in path:
+        if not isinstance(arguments, Mapping):
+            return None
+        arguments = arguments.get(name)
+    return arguments
+
+
+def mirrored_headers(message: Mapping[str, Any], parameters: Sequence[Parameter] = ()) -> Dict[str, str]:
+    """The headers that repeat a request's body: Mcp-Method, Mcp-Name, and Mcp-Param-* of `parameters`.
+
+    Raises TransportError for a value that no header can carry: an integer beyond ±(2^53−1), a value not of its
+    annotated type, a string without a UTF-8 form.
+    """
+    headers = {"Mcp-Method": encode_value(message["method"])}
+    params = message.get("params", {})
+    member = NAMED_BY.get(message["method"])
+    if member is not None:
+        headers["Mcp-Name"] = encode_value(str(params.get(member, "")))
+    for parameter in parameters:
+        value = value_at(params.get("arguments"), parameter.path)
+        if value is not None:
+            headers[parameter.title] = _header_text(parameter, value)
+    return headers
+
+
+def _header_text(parameter: Parameter, value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return encode_value(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, int):
+        raise TransportError(f"argument {'.'.join(parameter.path)} is mirrored and must be a {parameter.type}")
+    if abs(value) > MAX_SAFE_INTEGER:
+        raise TransportError(f"argument {'.'.join(parameter.path)} is mirrored and must be within ±(2^53-1)")
+    return str(value)
+
+
+def mirrors(request: Request, parameters: Sequence[Parameter] = ()) -> None:
+    """The mirrors rung: Mcp-Method, Mcp-Name and Mcp-Param-* equal, once decoded, what the body says.
+
+    Raises HeaderMismatch.
+    """
+    head = request.head
+    if head is None:
+        return
+    if head.headers.get("mcp-method") != request.method or "mcp-method" in head.repeated:
+        raise HeaderMismatch("Header mismatch: Mcp-Method header is required and must match the body method")
+    member = NAMED_BY.get(request.method)
+    if member is not None:
+        name = _decoded(head, "mcp-name", "Mcp-Name")
+        if name is None or name != request.params.get(member):
+            raise HeaderMismatch(f"Header mismatch: Mcp-Name header is required and must match params.{member}")
+    for parameter in parameters:
+        _check_parameter(head, parameter, value_at(request.params.get("arguments"), parameter.path))
+
+
+def _decoded(head: Head, name: str, title: str) -> Optional[str]:
+    value = head.headers.get(name)
+    if value is None:
+        return None
+    if name in head.repeated:
+        raise HeaderMismatch(f"Header mismatch: {title} header is repeated")
+    try:
+        return decode_value(value)
+    except ValueError as error:
+        raise HeaderMismatch(f"Header mismatch: {title} header is malformed: {error}") from None
+
+
+def _check_parameter(head: Head, parameter: Parameter, value: Any) -> None:
+    title = parameter.title
+    text = _decoded(head, parameter.header, title)
+    where = "arguments." + ".".join(parameter.path)
+    if value is None:
+        if text is not None:
+            raise HeaderMismatch(f"Header mismatch: {title} header has no value at {where} in the body")
+        return
+    if text is None:
+        raise HeaderMismatch(f"Header mismatch: {title} header is required since the body has {where}")
+    if isinstance(value, str):
+        same = text == value
+    elif isinstance(value, bool):
+        same = text == ("true" if value else "false")
+    elif isinstance(value, (int, float)):
+        if abs(value) > MAX_SAFE_INTEGER:
+            raise HeaderMismatch(f"Header mismatch: {where} is mirrored and must be within ±(2^53-1)")
+        same = bool(_DECIMAL.fullmatch(text)) and Decimal(text) == Decimal(value)
+    else:
+        raise HeaderMismatch(f"Header mismatch: {where} is mirrored and must be a {parameter.type}")
+    if not same:
+        raise HeaderMismatch(f"Header mismatch: {title} header does not match {where}")

@@ -1,0 +1,194 @@
+"""What the tests share: requests as a client writes them, the server without a socket, and a raw socket."""
+
+import json
+import socket
+from pathlib import Path
+from typing import Any, Dict, NamedTuple, Optional
+
+from mcp_ref.base.meta import CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION
+from mcp_ref.base.request import Head, Request
+from mcp_ref.base.versioning import LATEST
+from mcp_ref.transports.endpoint import Endpoint
+from mcp_ref.transports.mirrors import mirrored_headers
+
+ROOT = Path(__file__).resolve().parent.parent
+SHARED = ROOT.parent / "shared"
+ALL_CAPABILITIES = {"elicitation": {"form": {}, "url": {}}, "sampling": {"tools": {}, "context": {}}, "roots": {}}
+
+
+def meta(capabilities: Optional[Dict[str, Any]] = None, **more: Any) -> Dict[str, Any]:
+    """The `_meta` of a request."""
+    return {PROTOCOL_VERSION: LATEST, CLIENT_INFO: {"name": "test", "version": "0"},
+            CLIENT_CAPABILITIES: ALL_CAPABILITIES if capabilities is None else capabilities, **more}
+
+
+def message(method: str, params: Optional[Dict[str, Any]] = None, id: Any = 1,
+            capabilities: Optional[Dict[str, Any]] = None) -> Dict[str, Any]:
+    """A valid JSON-RPC request."""
+    return {"jsonrpc": "2.0", "id": id, "method": method, "params": {"_meta": meta(capabilities), **(params or {})}}
+
+
+def headers(body: Dict[str, Any], **more: Any) -> Dict[str, str]:
+    """The headers that a client sends with `body`; None takes one away, `_` in a name stands for `-`."""
+    made = {"host": "127.0.0.1:8000", "content-type": "application/json",
+            "accept": "application/json, text/event-stream", "mcp-protocol-version": LATEST}
+    made.update({name.lower(): value for name, value in mirrored_headers(body).items()})
+    made.update({name.replace("_", "-").lower(): value for name, value in more.items()})
+    return {name: value for name, value in made.items() if value is not None}
+
+
+class Reply(NamedTuple):
+    """status, the JSON body, the header fields, and the notifications sent ahead."""
+
+    status: int
+    body: Any
+    headers: Dict[str, str]
+    sent: Any
+
+    @property
+    def result(self) -> Any:
+        return self.body["result"]
+
+    @property
+    def error(self) -> Any:
+        return self.body["error"]
+
+    @property
+    def text(self) -> str:
+        return self.body["result"]["content"][0]["text"]
+
+
+def exchange(server: Any, raw: bytes, head: Optional[Head], endpoint: Optional[Endpoint] = None) -> Reply:
+    """Hand octets to the core, as a transport does."""
+    sent = []
+    request = Request(lambda: raw, head, sent.append, endpoint or (Endpoint() if head else None))
+    answer = server.handle(request)
+    body = json.loads(answer.body) if answer.body else None
+    return Reply(answer.status, body, dict(answer.headers), sent)
+
+
+def post(server: Any, body: Any, extra: Optional[Dict[str, Any]] = None, repeated: Any = (), **more: Any) -> Reply:
+    """POST a message (or raw octets) to the core over HTTP without a socket. extra, more: headers to change."""
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    shape = body if isinstance(body, dict) and isinstance(body.get("method"), str) else {"method": "tools/list"}
+    if not isinstance(shape.get("params", {}), dict):
+        shape = {"method": shape["method"]}
+    fields = headers(shape, **{**more, **(extra or {})})
+    fields.setdefault("content-length", str(len(raw)))
+    return exchange(server, raw, Head("POST", "/mcp", fields, frozenset(repeated)))
+
+
+def call(server: Any, tool: str, arguments: Optional[Dict[str, Any]] = None, id: Any = 1,
+         capabilities: Optional[Dict[str, Any]] = None, extra: Optional[Dict[str, Any]] = None, **params: Any) -> Reply:
+    """tools/call."""
+    body = message("tools/call", {"name": tool, "arguments": arguments or {}, **params}, id, capabilities)
+    return post(server, body, extra)
+
+
+def stdio(server: Any, body: Any) -> Reply:
+    """A message by the stdio ladder: no head."""
+    return exchange(server, body if isinstance(body, bytes) else json.dumps(body).encode(), None)
+
+
+class RawResponse(NamedTuple):
+    """An HTTP response as read from the wire."""
+
+    status: int
+    headers: Dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class RawClient:
+    """A socket that sends what it is told and reads responses; every wait is bounded."""
+
+    def __init__(self, url: str, timeout: float = 10.0) -> None:
+        place = url.split("//", 1)[1].split("/", 1)[0]
+        host, port = place.rsplit(":", 1)
+        self.host = place
+        self.socket = socket.create_connection((host.strip("[]"), int(port)), timeout)
+        self.buffer = b""
+
+    def __enter__(self) -> "RawClient":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.socket.close()
+
+    def send(self, data: bytes) -> None:
+        self.socket.sendall(data)
+
+    def request(self, body: Dict[str, Any], **more: Any) -> None:
+        """Send a well-formed POST of a message."""
+        self.send(self.octets(body, **more))
+
+    def octets(self, body: Any, **more: Any) -> bytes:
+        """A POST as octets; `more` changes headers."""
+        raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+        shape = body if isinstance(body, dict) else {"method": "tools/list"}
+        fields = {"content_length": str(len(raw)), "host": self.host, **more}
+        lines = [f"{name}: {value}" for name, value in headers(shape, **fields).items()]
+        return ("POST /mcp HTTP/1.1\r\n" + "\r\n".join(lines) + "\r\n\r\n").encode("latin-1") + raw
+
+    def more(self) -> bool:
+        data = self.socket.recv(65536)
+        self.buffer += data
+        return bool(data)
+
+    def closed(self) -> bool:
+        """Whether the server closes the connection without sending more; waits for it."""
+        try:
+            while self.more():
+                pass
+        except ConnectionError:
+            pass
+        return self.buffer == b""
+
+    def _until(self, mark: bytes) -> bytes:
+        while mark not in self.buffer:
+            if not self.more():
+                raise ConnectionError(f"closed before {mark!r}; got {self.buffer[:200]!r}")
+        part, _, self.buffer = self.buffer.partition(mark)
+        return part
+
+    def _exactly(self, count: int) -> bytes:
+        while len(self.buffer) < count:
+            if not self.more():
+                raise ConnectionError("closed within a body")
+        part, self.buffer = self.buffer[:count], self.buffer[count:]
+        return part
+
+    def head(self) -> RawResponse:
+        """The status and headers of the next response, its body left unread."""
+        lines = self._until(b"\r\n\r\n").decode("latin-1").split("\r\n")
+        fields = {}
+        for line in lines[1:]:
+            name, _, value = line.partition(":")
+            fields[name.lower()] = value.strip()
+        return RawResponse(int(lines[0].split()[1]), fields, b"")
+
+    def chunk(self) -> bytes:
+        """The next chunk of a chunked body; b"" at its end."""
+        data = self._exactly(int(self._until(b"\r\n"), 16))
+        self._exactly(2)
+        return data
+
+    def response(self) -> RawResponse:
+        """The next response, whole."""
+        head = self.head()
+        if head.headers.get("transfer-encoding") == "chunked":
+            chunks = []
+            while True:
+                chunk = self.chunk()
+                if not chunk:
+                    return head._replace(body=b"".join(chunks))
+                chunks.append(chunk)
+        return head._replace(body=self._exactly(int(head.headers.get("content-length", "0"))))
+
+
+def events(body: bytes) -> Any:
+    """The messages of an event stream."""
+    return [json.loads(line[5:]) for line in body.decode().splitlines() if line.startswith("data:")]

@@ -1,0 +1,316 @@
+"""The ladder: every failing rung answers with its status, code, id and data, and the first that fails answers."""
+
+import unittest
+
+from mcp_ref import Server
+from mcp_ref.base.errors import ERRORS
+from mcp_ref.base.meta import CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION
+from mcp_ref.base.request import Head
+from mcp_ref.ladder import LADDER, explain
+from mcp_ref.transports.endpoint import Endpoint
+
+from .support import SHARED, call, exchange, headers, message, meta, post, stdio
+
+
+def make():
+    server = Server("ladder", "1")
+
+    @server.tool
+    def echo(ctx, text: str = "") -> str:
+        return text
+
+    return server
+
+
+class Rungs(unittest.TestCase):
+    def setUp(self):
+        self.server = make()
+        self.body = message("tools/call", {"name": "echo", "arguments": {"text": "hi"}}, id="a")
+
+    def refused(self, reply, status, code, id="a"):
+        self.assertEqual((reply.status, reply.error["code"], reply.body.get("id")), (status, code, id), reply.body)
+
+    def test_a_valid_request_passes_every_rung(self):
+        lines = []
+        self.server.on_trace = lines.append
+        reply = post(self.server, self.body)
+        self.assertEqual((reply.status, reply.body["id"], reply.text), (200, "a", "hi"))
+        self.assertEqual(lines, ['tools/call id="a": ' + " ".join(f"{rung.name} ok" for rung in LADDER)])
+
+    def test_door(self):
+        def at(method="POST", target="/mcp", **more):
+            fields = {**headers(self.body, **more)}
+            fields.setdefault("content-length", "5")
+            return exchange(self.server, b"{}", Head(method, target, fields))
+
+        self.assertEqual(at(target="/other").status, 404)
+        self.assertEqual(at(target="/mcp/").status, 404)
+        for method in ("GET", "DELETE", "PUT", "OPTIONS", "HEAD", "FOO"):
+            reply = at(method)
+            self.assertEqual((reply.status, reply.headers["Allow"]), (405, "POST"), method)
+        self.assertEqual(at(host=None).status, 400)
+        self.assertEqual(at(host="evil.example").status, 403)
+        self.assertEqual(at(origin="http://evil.example").status, 403)
+        self.assertEqual(at(origin="null").status, 403)
+        self.assertEqual(at(content_length="5", transfer_encoding="chunked").status, 400)
+        self.assertEqual(at(content_length="-1").status, 400)
+        self.assertEqual(at(content_length="5, 5").status, 400)
+        self.assertEqual(at(content_length="abc").status, 400)
+        self.assertEqual(at(transfer_encoding="gzip", content_length=None).status, 400)
+        self.assertEqual(at(content_length="99999999").status, 413)
+        self.assertEqual(at(content_length="9" * 5000).status, 413)
+
+    def test_door_without_a_length(self):
+        self.assertEqual(exchange(self.server, b"", Head("POST", "/mcp", headers(self.body))).status, 411)
+
+    def test_accept(self):
+        both = "application/json, text/event-stream"
+        good = [both, "*/*", "application/json;q=0.9, text/event-stream", "APPLICATION/JSON,TEXT/*",
+                "text/html, application/*;q=0.1, text/event-stream", "*/*;q=0.5, text/html;q=0",
+                "application/json;charset=utf-8, text/event-stream; q=1.000"]
+        bad = [None, "", "application/json", "text/event-stream", "text/html", "application/json;q=0, */*",
+               "application/json, text/event-stream;q=0", "xapplication/json, text/event-stream",
+               "application/json; q=banana, text/event-stream", both + ", text/*;q=1, text/event-stream;q=0.0"]
+        for value in good:
+            self.assertEqual(post(self.server, self.body, accept=value).status, 200, value)
+        for value in bad:
+            reply = post(self.server, self.body, accept=value)
+            self.assertEqual((reply.status, reply.body.get("error")), (406, "not acceptable"), value)
+            self.assertNotIn("jsonrpc", reply.body)
+
+    def test_content_type(self):
+        for value in ("application/json", "Application/JSON; charset=utf-8", 'application/json;charset="UTF-8"'):
+            self.assertEqual(post(self.server, self.body, content_type=value).status, 200, value)
+        for value in (None, "text/plain", "application/jsonp", "application/json; charset=utf-16", "a, b"):
+            self.assertEqual(post(self.server, self.body, content_type=value).status, 415, value)
+
+    def test_framing(self):
+        for raw in (b"", b"{", b"{not json", b"\xff\xfe", b'\xef\xbb\xbf{}', b'{"a":NaN}', b'{"a":1e999}', b"[" * 100000,
+                    b'{"a":1,"a":2}', b'{"jsonrpc":"2.0","id":1,"method":"x","n":' + b"1" * 5000 + b"}",
+                    b'{"a":"\\ud800"}', b'{"a":"\x01"}', b'{} {}'):
+            reply = post(self.server, raw)
+            self.assertEqual((reply.status, reply.error["code"]), (400, -32700), raw[:40])
+            self.assertNotIn("id", reply.body)
+        for body, id in (([], None), ([self.body], None), (None, None), (7, None), ("x", None), ({}, None),
+                         ({"jsonrpc": "1.0", "id": 1, "method": "server/discover"}, 1),
+                         ({"jsonrpc": "2.0", "method": 1}, None), ({"jsonrpc": "2.0", "id": 4}, 4),
+                         ({"jsonrpc": "2.0", "id": 4, "method": ""}, 4), ({"jsonrpc": "2.0", "id": 4, "result": {}}, 4),
+                         ({"jsonrpc": "2.0", "id": None, "method": "tools/list"}, None),
+                         ({"jsonrpc": "2.0", "id": True, "method": "tools/list"}, None),
+                         ({"jsonrpc": "2.0", "id": 1.5, "method": "tools/list"}, None),
+                         ({"jsonrpc": "2.0", "id": [], "method": "tools/list"}, None)):
+            reply = stdio(self.server, body)
+            self.assertEqual((reply.status, reply.error["code"], reply.body.get("id")), (400, -32600, id), body)
+            self.assertEqual("id" in reply.body, id is not None, body)
+        for params in ([1], None, 3, "x"):
+            self.refused(post(self.server, {**self.body, "params": params}), 400, -32602)
+
+    def test_an_id_is_echoed_exactly(self):
+        for id in (0, -1, 10**30, "", "é", "1", 1):
+            reply = post(self.server, {**self.body, "id": id})
+            self.assertEqual((reply.status, reply.body["id"], type(reply.body["id"])), (200, id, type(id)))
+
+    def test_depth(self):
+        def nested(levels):
+            return {**self.body, "params": {**self.body["params"], "x": eval("[" * levels + "]" * levels)}}
+
+        self.assertEqual(post(self.server, nested(50)).status, 200)
+        self.assertEqual(post(self.server, nested(90)).error["code"], -32700)
+        in_text = {**self.body, "params": {**self.body["params"], "arguments": {"text": "[{" * 500 + '"\\'}}}
+        self.assertEqual(post(self.server, in_text).status, 200)
+
+    def test_version(self):
+        def with_meta(fields):
+            return {**self.body, "params": {**self.body["params"], "_meta": fields}}
+
+        self.refused(post(self.server, self.body, mcp_protocol_version=None), 400, -32020)
+        without = {**self.body, "params": {"name": "echo"}}
+        for body in (without, with_meta(7), with_meta(None), with_meta({}), with_meta({PROTOCOL_VERSION: 1})):
+            self.refused(post(self.server, body), 400, -32602)
+        self.refused(post(self.server, self.body, mcp_protocol_version="2025-11-25"), 400, -32020)
+        self.refused(post(self.server, self.body, repeated=["mcp-protocol-version"]), 400, -32020)
+        for value in ("2099-01-01", "2000-01-01", "banana", "2025-11-25", ""):
+            reply = post(self.server, with_meta({**meta(), PROTOCOL_VERSION: value}), mcp_protocol_version=value)
+            self.refused(reply, 400, -32022)
+            self.assertEqual(reply.error["data"], {"supported": ["2026-07-28"], "requested": value})
+
+    def test_supported_is_what_discover_says_and_each_is_served(self):
+        discovered = post(self.server, message("server/discover")).result["supportedVersions"]
+        wrong = {**meta(), PROTOCOL_VERSION: "x"}
+        reply = post(self.server, message("server/discover", {"_meta": wrong}), mcp_protocol_version="x")
+        self.assertEqual(reply.error["data"]["supported"], discovered)
+        for value in discovered:
+            fields = {**meta(), PROTOCOL_VERSION: value}
+            reply = post(self.server, message("tools/list", {"_meta": fields}), mcp_protocol_version=value)
+            self.assertEqual(reply.status, 200)
+
+    def test_meta(self):
+        def with_meta(**fields):
+            changed = {**meta(), **fields}
+            return {**self.body, "params": {**self.body["params"],
+                                            "_meta": {k: v for k, v in changed.items() if v is not ...}}}
+
+        for fields in ({CLIENT_CAPABILITIES: ...}, {CLIENT_CAPABILITIES: None}, {CLIENT_CAPABILITIES: []},
+                       {CLIENT_CAPABILITIES: {"elicitation": True}}, {CLIENT_INFO: 7}, {CLIENT_INFO: {"name": "x"}},
+                       {LOG_LEVEL: "loud"}, {LOG_LEVEL: 1}, {"progressToken": None}, {"progressToken": True},
+                       {"progressToken": 1.5}, {"progressToken": {}}):
+            self.refused(post(self.server, with_meta(**fields)), 400, -32602)
+        for fields in ({CLIENT_INFO: ...}, {"progressToken": 0}, {"progressToken": ""}, {LOG_LEVEL: "debug"}):
+            self.assertEqual(post(self.server, with_meta(**fields)).status, 200, fields)
+
+    def test_mirrors(self):
+        for changed in ({"mcp_method": None}, {"mcp_method": "tools/list"}, {"mcp_method": "Tools/Call"},
+                        {"mcp_name": None}, {"mcp_name": "other"}, {"mcp_name": "Echo"}):
+            self.refused(post(self.server, self.body, **changed), 400, -32020)
+        self.refused(post(self.server, self.body, repeated=["mcp-method"]), 400, -32020)
+        self.refused(post(self.server, self.body, repeated=["mcp-name"]), 400, -32020)
+
+    def test_method(self):
+        for method in ("resources/list", "tools/delete", "initialize", "ping", "logging/setLevel"):
+            self.refused(post(self.server, message(method, id="a")), 404, -32601)
+        self.refused(post(Server("bare", "1"), message("tools/list", id="a")), 404, -32601)
+
+    def test_initialize_is_told_what_to_do_whichever_rung_refuses_it(self):
+        legacy = {"jsonrpc": "2.0", "id": 2, "method": "initialize", "params": {"protocolVersion": "2025-11-25"}}
+        for reply in (post(self.server, legacy, mcp_protocol_version=None), post(self.server, legacy),
+                      post(self.server, message("initialize")), post(self.server, {**legacy, "params": 1}),
+                      stdio(self.server, legacy)):
+            self.assertIn("server/discover", reply.error["message"])
+            self.assertIn("2026-07-28", reply.error["message"])
+
+    def test_a_notification_is_accepted_and_never_answered(self):
+        for method in ("notifications/roots/list_changed", "notifications/cancelled", "tools/call", "nonsense"):
+            for reply in (post(self.server, {"jsonrpc": "2.0", "method": method}),
+                          stdio(self.server, {"jsonrpc": "2.0", "method": method})):
+                self.assertEqual((reply.status, reply.body), (202, None), method)
+
+    def test_a_bad_notification_has_no_id_in_its_answer(self):
+        reply = post(self.server, {"jsonrpc": "2.0", "method": "notifications/x", "params": 3})
+        self.assertEqual((reply.status, "id" in reply.body), (400, False))
+
+    def test_stdio_climbs_without_door_accept_and_mirrors(self):
+        self.assertEqual(stdio(self.server, self.body).text, "hi")
+        wrong = {**self.body, "params": {**self.body["params"], "_meta": {**meta(), PROTOCOL_VERSION: "x"}}}
+        self.assertEqual(stdio(self.server, wrong).error["code"], -32022)
+
+
+class Order(unittest.TestCase):
+    """Two faults at once: the earlier rung answers."""
+
+    FAULTS = [
+        ("door", {"host": "evil.example"}, {}, 403, None),
+        ("accept", {"accept": "text/html"}, {}, 406, None),
+        ("framing", {}, {"jsonrpc": "1.0"}, 400, -32600),
+        ("version", {"mcp-protocol-version": "2025-11-25"}, {}, 400, -32020),
+        ("meta", {}, {"meta": {CLIENT_CAPABILITIES: 7}}, 400, -32602),
+        ("mirrors", {"mcp-name": "other"}, {}, 400, -32020),
+        ("method", {}, {"method": "prompts/nothing"}, 404, -32601),
+    ]
+
+    def test_every_pair(self):
+        server = make()
+        lines = []
+        server.on_trace = lines.append
+        names = [fault[0] for fault in self.FAULTS]
+        self.assertEqual(names, [rung.name for rung in LADDER])
+        for first in range(len(self.FAULTS)):
+            for second in range(first + 1, len(self.FAULTS)):
+                name, fields, change, status, code = self.FAULTS[first]
+                if name == "mirrors" and names[second] == "method":
+                    continue  # an unknown method has no Mcp-Name to be wrong
+                body = message("tools/call", {"name": "echo"})
+                extra = {**self.FAULTS[second][1], **fields}
+                for part in (self.FAULTS[second][2], change):
+                    if "meta" in part:
+                        body["params"]["_meta"].update(part["meta"])
+                    body.update({key: value for key, value in part.items() if key != "meta"})
+                reply = post(server, body, extra)
+                self.assertEqual(reply.status, status, (name, names[second]))
+                if code is not None:
+                    self.assertEqual(reply.error["code"], code, (name, names[second]))
+                self.assertIn(f"{name} NO", lines[-1])
+
+    def test_mirrors_before_method(self):
+        reply = post(make(), message("prompts/nothing"), mcp_method="tools/list")
+        self.assertEqual((reply.status, reply.error["code"]), (400, -32020))
+
+
+class Table(unittest.TestCase):
+    def test_every_answer_of_the_table_is_in_the_explanation(self):
+        text = explain()
+        for rung in LADDER:
+            for status, code, when in rung.answers:
+                self.assertIn(f"{status}{'' if code is None else f' {code}'}  {when}", text)
+                self.assertIn(rung.name, explain(str(status)))
+                if code is not None:
+                    self.assertIn(rung.name, explain(str(code)))
+
+    def test_every_error_is_explained(self):
+        for error in ERRORS:
+            self.assertIn(str(error.defined), explain(str(error.defined)))
+
+    def test_an_unknown_topic_is_named(self):
+        with self.assertRaisesRegex(ValueError, "banana"):
+            explain("banana")
+
+    @unittest.skipUnless(SHARED.exists(), "../shared is not here: the requirements table is not checked")
+    def test_ids_are_rows_of_the_requirements_table(self):
+        rows = (SHARED / "spec" / "requirements.tsv").read_text(encoding="utf-8").splitlines()
+        known = {row.split("\t")[0] for row in rows}
+        for rung in LADDER:
+            self.assertLessEqual(set(rung.ids), known, rung.name)
+
+
+class Hosts(unittest.TestCase):
+    def allowed(self, host, endpoint=None, **more):
+        server = make()
+        body = message("tools/list")
+        fields = {**headers(body, **more), "content-length": "2"}
+        fields["host"] = host
+        import json
+        return exchange(server, json.dumps(body).encode(), Head("POST", "/mcp", fields), endpoint).status
+
+    def test_loopback_spellings(self):
+        for host in ("127.0.0.1:8000", "localhost", "LOCALHOST:8000", "[::1]:8000", "127.0.0.1", "[::1]"):
+            self.assertEqual(self.allowed(host), 200, host)
+        for host in ("evil.example:8000", "127.0.0.1.evil.example", "localhost.evil.example", "[::1]evil",
+                     "[::1]:99999", "localhost:8000@evil", "", "localhost:", "[", "127.0.0.1:80:80", "localhost:8a"):
+            self.assertEqual(self.allowed(host), 403, host)
+
+    def test_origins(self):
+        endpoint = Endpoint(origins=["https://app.example", "http://other.example:8080"])
+        for origin in ("https://app.example", "https://APP.example:443", "http://other.example:8080",
+                       "http://localhost:3000", "https://127.0.0.1", "http://[::1]:5"):
+            self.assertEqual(self.allowed("localhost", endpoint, origin=origin), 200, origin)
+        for origin in ("http://app.example", "https://app.example:444", "null", "https://app.example.evil", "",
+                       "https://app.example/path", "file://localhost", "https://app.example, https://app.example"):
+            self.assertEqual(self.allowed("localhost", endpoint, origin=origin), 403, origin)
+        self.assertEqual(self.allowed("app.example", endpoint), 200)
+
+    def test_bound_elsewhere_any_host_but_no_foreign_origin(self):
+        endpoint = Endpoint(host="0.0.0.0")
+        self.assertEqual(self.allowed("mcp.example", endpoint), 200)
+        self.assertEqual(self.allowed("mcp.example", endpoint, origin="https://evil.example"), 403)
+        self.assertEqual(self.allowed("mcp.example", endpoint, origin="http://localhost"), 403)
+
+    def test_a_bad_origin_is_refused_at_start(self):
+        with self.assertRaisesRegex(ValueError, "web origin"):
+            Endpoint(origins=["app.example"])
+
+
+class Answers(unittest.TestCase):
+    def test_nothing_of_an_exception_reaches_the_peer(self):
+        server = make()
+
+        @server.tool
+        def boom(ctx) -> str:
+            raise RuntimeError("secret")
+
+        with self.assertLogs("mcp_ref", "ERROR"):
+            reply = call(server, "boom")
+        self.assertTrue(reply.result["isError"])
+        self.assertNotIn("secret", str(reply.body))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,157 @@
+"""Mirrored headers: what a client writes and a server takes, value encoding, and the rules for x-mcp-header."""
+
+import json
+import unittest
+
+from mcp_ref import SchemaError, Server, TransportError
+from mcp_ref.transports.mirrors import (annotated_parameters, decode_value, encode_value, mirrored_headers)
+
+from .support import message, post
+
+INPUT = {"type": "object", "properties": {
+    "region": {"type": "string", "x-mcp-header": "Region"},
+    "limit": {"type": "integer", "x-mcp-header": "Limit"},
+    "dry": {"type": "boolean", "x-mcp-header": "Dry"},
+    "deep": {"type": "object", "properties": {"er": {"type": "string", "x-mcp-header": "Deeper"}}},
+    "plain": {"type": "string"}}}
+
+
+class Encoding(unittest.TestCase):
+    PAIRS = [("us-west1", "us-west1"), ("", ""), ("a b", "a b"), ("Hello, 世界", "=?base64?SGVsbG8sIOS4lueVjA==?="),
+             (" padded ", "=?base64?IHBhZGRlZCA=?="), ("line1\nline2", "=?base64?bGluZTEKbGluZTI=?="),
+             ("=?base64?literal?=", "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?="), ("a\nb", "=?base64?YQpi?="),
+             ("=?base64?aGk=?=", "=?base64?PT9iYXNlNjQ/YUdrPT89?="), ("größe", "=?base64?Z3LDtsOfZQ==?="),
+             ("\t", "=?base64?CQ==?="), ("\x7f", "=?base64?fw==?="), ("=?base64?x", "=?base64?x")]
+
+    def test_both_ways(self):
+        for value, text in self.PAIRS:
+            self.assertEqual(encode_value(value), text)
+            self.assertEqual(decode_value(text), value)
+
+    def test_no_utf8_form(self):
+        with self.assertRaisesRegex(TransportError, "surrogate"):
+            encode_value(json.loads('"\\ud800"'))
+
+    def test_degenerate_sentinels(self):
+        for text in ("=?base64?=", "=?base64?@@@?=", "=?base64?/w==?=", "=?base64?YQ?=", "é", "a\x00b", "a\nb"):
+            with self.assertRaises(ValueError, msg=text):
+                decode_value(text)
+        self.assertEqual(decode_value("=?base64??="), "")
+        self.assertEqual(decode_value("=?BASE64?YQ==?="), "=?BASE64?YQ==?=")
+
+
+class Client(unittest.TestCase):
+    def headers(self, arguments):
+        return mirrored_headers(message("tools/call", {"name": "t", "arguments": arguments}),
+                                annotated_parameters(INPUT))
+
+    def test_values(self):
+        made = self.headers({"region": "eu", "limit": -7, "dry": False, "deep": {"er": "x"}, "plain": "no"})
+        self.assertEqual(made, {"Mcp-Method": "tools/call", "Mcp-Name": "t", "Mcp-Param-Region": "eu",
+                                "Mcp-Param-Limit": "-7", "Mcp-Param-Dry": "false", "Mcp-Param-Deeper": "x"})
+
+    def test_null_and_absent_are_left_out(self):
+        self.assertEqual(set(self.headers({"region": None, "deep": 3})), {"Mcp-Method", "Mcp-Name"})
+
+    def test_what_no_header_can_carry(self):
+        for arguments in ({"limit": 2**53}, {"limit": -(2**53)}, {"limit": 1.5}, {"region": []}):
+            with self.assertRaises(TransportError, msg=arguments):
+                self.headers(arguments)
+
+    def test_the_uri_is_the_name_of_a_resource(self):
+        made = mirrored_headers(message("resources/read", {"uri": "demo://ä"}))
+        self.assertEqual(made["Mcp-Name"], "=?base64?ZGVtbzovL8Ok?=")
+
+
+class Annotations(unittest.TestCase):
+    def test_rules(self):
+        def one(**schema):
+            return {"type": "object", "properties": {"p": schema}}
+
+        good = one(type="string", **{"x-mcp-header": "A-b.1"})
+        self.assertEqual(annotated_parameters(good)[0].title, "Mcp-Param-A-b.1")
+        bad = [one(type="string", **{"x-mcp-header": value}) for value in ("", "a b", "a\r\nb", "ä", 7, None, "a:b")]
+        bad += [one(type=kind, **{"x-mcp-header": "A"}) for kind in ("number", "object", "array", "null", None)]
+        bad.append(one(**{"x-mcp-header": "A"}))
+        bad.append({"type": "object", "x-mcp-header": "A"})
+        bad.append({"type": "object", "properties": {"p": {"type": "string", "x-mcp-header": "A"},
+                                                     "q": {"type": "string", "x-mcp-header": "a"}}})
+        leaf = {"type": "string", "x-mcp-header": "A"}
+        bad.append(one(type="array", items=leaf))
+        bad += [one(**{word: [leaf]}) for word in ("oneOf", "anyOf", "allOf", "prefixItems")]
+        bad += [one(**{word: leaf}) for word in ("not", "if", "then", "else", "additionalProperties")]
+        bad.append({"type": "object", "$defs": {"p": leaf}, "properties": {"p": {"$ref": "#/$defs/p"}}})
+        for schema in bad:
+            with self.assertRaises(SchemaError, msg=schema):
+                annotated_parameters(schema)
+
+    def test_the_word_as_a_property_name_or_in_data_is_no_annotation(self):
+        schema = {"type": "object", "properties": {"x-mcp-header": {"type": "string"},
+                                                   "p": {"const": {"x-mcp-header": "A"}}}}
+        self.assertEqual(annotated_parameters(schema), [])
+
+    def test_a_server_refuses_such_a_tool_at_registration(self):
+        with self.assertRaises(SchemaError):
+            Server("s", "1").tool(name="t", input_schema={"type": "object", "properties": {
+                "p": {"type": "number", "x-mcp-header": "P"}}})(lambda arguments: "")
+
+
+class ServerSide(unittest.TestCase):
+    def setUp(self):
+        self.server = Server("mirrors", "1")
+        self.server.tool(name="page", input_schema=INPUT)(lambda ctx, arguments: json.dumps(arguments))
+        self.server.tool(name="x")(lambda ctx: "x")
+
+    def reply(self, arguments, extra=None, **more):
+        return post(self.server, message("tools/call", {"name": "page", "arguments": arguments}), extra, **more)
+
+    def assert_mismatch(self, reply, msg=None):
+        self.assertEqual((reply.status, reply.error["code"], reply.body["id"]), (400, -32020, 1), msg)
+
+    def test_equal_values_pass(self):
+        for value, text in ((42, "42"), (42, "42.0"), (42.0, "42"), (-7, "-7")):
+            self.assertEqual(self.reply({"limit": value}, mcp_param_limit=text).status, 200, (value, text))
+        for value, text in Encoding.PAIRS:
+            self.assertEqual(self.reply({"region": value}, mcp_param_region=text).status, 200, text)
+        self.assertEqual(self.reply({"dry": True}, mcp_param_dry="true").status, 200)
+        self.assertEqual(self.reply({"deep": {"er": "q"}}, mcp_param_deeper="q").status, 200)
+        self.assertEqual(self.reply({"region": "us"}, mcp_param_region="=?base64?dXM=?=").status, 200)
+
+    def test_differences(self):
+        for arguments, fields in (
+                ({"limit": 42}, {"mcp_param_limit": "43"}), ({"limit": 42}, {"mcp_param_limit": "abc"}),
+                ({"limit": 42}, {"mcp_param_limit": "4_2"}), ({"limit": 42}, {"mcp_param_limit": "NaN"}),
+                ({"limit": 42}, {"mcp_param_limit": "9" * 5000}), ({"limit": 2**53}, {"mcp_param_limit": str(2**53)}),
+                ({"limit": 42}, {}), ({"region": "eu"}, {}), ({"region": "eu"}, {"mcp_param_region": "EU"}),
+                ({}, {"mcp_param_region": "eu"}), ({"region": None}, {"mcp_param_region": "eu"}),
+                ({"dry": True}, {"mcp_param_dry": "True"}), ({"dry": True}, {"mcp_param_dry": "1"}),
+                ({"region": "ä"}, {"mcp_param_region": "ä"}), ({"region": []}, {"mcp_param_region": "[]"}),
+                ({"region": "eu"}, {"mcp_param_region": "=?base64?@@?="})):
+            self.assert_mismatch(self.reply(arguments, fields), (arguments, fields))
+        self.assert_mismatch(self.reply({"region": "a, b"}, mcp_param_region="a, b", repeated=["mcp-param-region"]))
+
+    def test_null_and_absent_need_no_header(self):
+        self.assertEqual(self.reply({"region": None}, mcp_param_unknown="x").status, 200)
+        self.assertEqual(self.reply({}).status, 200)
+
+    def test_degenerate_names(self):
+        body = message("tools/call", {"name": "x"})
+        for text in ("=?base64?=", "=?base64??=", "=?base64?@@@?=", "=?base64?/w==?="):
+            self.assert_mismatch(post(self.server, body, mcp_name=text), text)
+        self.assertEqual(post(self.server, body, mcp_name="=?base64?eA==?=").text, "x")
+
+    def test_a_name_that_is_not_ascii(self):
+        with self.assertLogs("mcp_ref", "WARNING"):
+            self.server.tool(name="größe")(lambda ctx: "groß")
+        body = message("tools/call", {"name": "größe"})
+        self.assertEqual(post(self.server, body, mcp_name="=?base64?Z3LDtsOfZQ==?=").text, "groß")
+        self.assert_mismatch(post(self.server, body, mcp_name="größe"))
+
+    def test_a_body_without_a_name(self):
+        for name in (None, 7, ""):
+            self.assertEqual(post(self.server, message("tools/call", {"name": name}), mcp_name="x").status, 400)
+        self.assertEqual(post(self.server, message("tools/call", {"name": ""}), mcp_name="").error["code"], -32602)
+
+
+if __name__ == "__main__":
+    unittest.main()

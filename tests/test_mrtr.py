@@ -1,0 +1,331 @@
+"""Multi round trips: replay, several rounds and questions, what answers count, capabilities, keys."""
+
+import asyncio
+import unittest
+
+from mcp_ref import InputRequired, ProtocolError, Server, ToolError, form, link, roots, sampling
+
+from .support import call, message, post, stdio
+
+KEY = b"k" * 32
+NAME = {"name": {"type": "string"}}
+
+
+def accept(**content):
+    return {"action": "accept", "content": content}
+
+
+def make(**options):
+    server = Server("mrtr", "1", **options)
+
+    @server.tool
+    def wizard(ctx) -> str:
+        first = ctx.elicit("a", "first?", NAME)
+        second = ctx.elicit("b", f"second, {first['name']}?", {"age": {"type": "integer", "minimum": 1}})
+        return f"{first['name']} is {second['age']}"
+
+    @server.tool
+    def refund(ctx, amount: int, note: str = "") -> str:
+        answer = ctx.elicit("sure", f"refund {amount}?", {"ok": {"type": "boolean"}})
+        return f"{answer.action} {dict(answer)} {amount}"
+
+    @server.tool
+    def delete(ctx, amount: int, note: str = "") -> str:
+        return "deleted" if ctx.elicit("sure", "delete?", {"ok": {"type": "boolean"}}) else "kept"
+
+    @server.tool
+    def several(ctx) -> str:
+        found = ctx.ask({"who": form("who?", NAME), "what": sampling("what?", 10), "where": roots()})
+        return f"{found['who']['content']['name']} {found['what']['content']['text']} {found['where']['roots'][0]['uri']}"
+
+    @server.tool
+    def raw(ctx):
+        if "name" not in ctx.answers:
+            return InputRequired({"name": form("name?", NAME)}, state={"seen": ctx.round})
+        return f"{ctx.answers['name']['content']['name']} {ctx.state} {ctx.round}"
+
+    @server.tool
+    def again(ctx):
+        if ctx.round < 2:
+            raise InputRequired(state=ctx.round)
+        return f"state {ctx.state}"
+
+    return server
+
+
+class Rounds(unittest.TestCase):
+    def setUp(self):
+        self.server = make()
+
+    def asked(self, reply, *keys):
+        self.assertEqual((reply.status, reply.result["resultType"]), (200, "input_required"), reply.body)
+        self.assertEqual(sorted(reply.result["inputRequests"]), sorted(keys))
+        for member in ("content", "contents", "messages", "ttlMs", "cacheScope", "isError"):
+            self.assertNotIn(member, reply.result)
+        return reply.result["requestState"]
+
+    def refused(self, reply, code=-32602):
+        self.assertEqual((reply.status, reply.error["code"]), (400, code), reply.body)
+        return reply.error
+
+    def test_two_rounds_with_the_newest_answers_only(self):
+        first = self.asked(call(self.server, "wizard"), "a")
+        reply = call(self.server, "wizard", inputResponses={"a": accept(name="Ada")}, requestState=first)
+        second = self.asked(reply, "b")
+        self.assertEqual(reply.result["inputRequests"]["b"]["params"]["message"], "second, Ada?")
+        self.assertNotEqual(first, second)
+        done = call(self.server, "wizard", inputResponses={"b": accept(age=36)}, requestState=second)
+        self.assertEqual((done.result["resultType"], done.text), ("complete", "Ada is 36"))
+
+    def test_the_request_as_it_goes_out(self):
+        reply = call(self.server, "refund", {"amount": 3})
+        self.assertEqual(reply.result["inputRequests"], {"sure": {"method": "elicitation/create", "params": {
+            "mode": "form", "message": "refund 3?", "requestedSchema": {
+                "type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}}}})
+
+    def test_decline_and_cancel(self):
+        for action in ("decline", "cancel"):
+            state = self.asked(call(self.server, "refund", {"amount": 3}), "sure")
+            done = call(self.server, "refund", {"amount": 3}, inputResponses={"sure": {"action": action}},
+                        requestState=state)
+            self.assertEqual(done.text, f"{action} {{}} 3")
+
+    def test_several_questions_in_one_round(self):
+        state = self.asked(call(self.server, "several"), "who", "what", "where")
+        what = {"role": "assistant", "content": {"type": "text", "text": "tea"}, "model": "m"}
+        where = {"roots": [{"uri": "file:///x"}]}
+        some = call(self.server, "several", inputResponses={"who": accept(name="Ada"), "where": where},
+                    requestState=state)
+        state = self.asked(some, "what")
+        done = call(self.server, "several", inputResponses={"what": what}, requestState=state)
+        self.assertEqual(done.text, "Ada tea file:///x")
+
+    def test_missing_answers_are_asked_for_again_and_others_ignored(self):
+        for extra in ({}, {"inputResponses": {}}, {"inputResponses": None}, {"requestState": None},
+                      {"inputResponses": {"wrong": accept(x=1)}}):
+            self.asked(call(self.server, "wizard", **extra), "a")
+        state = self.asked(call(self.server, "wizard"), "a")
+        for answers in ({}, {"wrong": 7}):
+            self.asked(call(self.server, "wizard", inputResponses=answers, requestState=state), "a")
+
+    def test_an_answer_to_a_question_not_asked_does_not_count(self):
+        self.assertIn("requestState", self.refused(call(self.server, "wizard",
+                                                        inputResponses={"a": accept(name="Eve")}))["message"])
+        first = self.asked(call(self.server, "wizard"), "a")
+        self.refused(call(self.server, "wizard", requestState=first,
+                          inputResponses={"a": accept(name="Eve"), "b": accept(age=1)}))
+        self.refused(call(self.server, "raw", inputResponses={"name": accept(name="Eve")}))
+
+    def test_a_tool_may_take_answers_that_no_state_shows_asked(self):
+        self.server.tool(name="loose", accept_unasked=True)(lambda ctx: ctx.elicit("n", "?", NAME)["name"])
+        done = call(self.server, "loose", inputResponses={"n": accept(name="Ada"), "extra": 1})
+        self.assertEqual(done.text, "Ada")
+        self.refused(call(self.server, "loose", inputResponses={"n": 12345}))
+        self.asked(call(self.server, "loose"), "n")
+
+    def test_answers_are_validated(self):
+        def reply(answer):
+            state = self.asked(call(self.server, "refund", {"amount": 3}), "sure")
+            return call(self.server, "refund", {"amount": 3}, inputResponses={"sure": answer}, requestState=state)
+
+        for answer, name in ((7, "sure"), ([], "sure"), ({}, "action"), ({"action": "reject"}, "action"),
+                             ({"action": "accept"}, "content"), ({"action": "accept", "content": []}, "content"),
+                             (accept(), "ok"), (accept(ok="yes"), "ok")):
+            self.assertIn(name, self.refused(reply(answer))["message"])
+        self.assertEqual(reply(accept(ok=True)).text, "accept {'ok': True} 3")
+
+    def test_formats_of_a_form_are_asserted(self):
+        fields = {"mail": {"type": "string", "format": "email"}, "day": {"type": "string", "format": "date"}}
+        self.server.tool(name="contact")(lambda ctx: str(dict(ctx.elicit("c", "?", fields))))
+        for content, good in (({"mail": "a@b.example", "day": "2026-02-28"}, True),
+                              ({"mail": "nonsense", "day": "2026-02-28"}, False),
+                              ({"mail": "a@b.example", "day": "2026-02-30"}, False)):
+            state = self.asked(call(self.server, "contact"), "c")
+            reply = call(self.server, "contact", inputResponses={"c": accept(**content)}, requestState=state)
+            self.assertEqual(reply.status, 200 if good else 400, content)
+
+    def test_other_answers_are_validated(self):
+        self.server.tool(name="where")(lambda ctx: str(ctx.list_roots()))
+        self.server.tool(name="think")(lambda ctx: ctx.sample("s", "?", 5)["content"]["text"])
+        for tool, key, bad in (("where", "roots", {"roots": [{}]}), ("where", "roots", {}),
+                               ("think", "s", {"content": {}}), ("think", "s", {"role": "assistant"})):
+            state = self.asked(call(self.server, tool), key)
+            self.refused(call(self.server, tool, inputResponses={key: bad}, requestState=state))
+
+    def test_raw_requests_and_state_of_the_handler(self):
+        state = self.asked(call(self.server, "raw"), "name")
+        done = call(self.server, "raw", inputResponses={"name": accept(name="Ada")}, requestState=state)
+        self.assertEqual(done.text, "Ada {'seen': 0} 1")
+
+    def test_state_alone(self):
+        reply = call(self.server, "again")
+        self.assertNotIn("inputRequests", reply.result)
+        reply = call(self.server, "again", requestState=reply.result["requestState"])
+        done = call(self.server, "again", requestState=reply.result["requestState"])
+        self.assertEqual(done.text, "state 1")
+
+    def test_malformed_members(self):
+        self.refused(call(self.server, "wizard", inputResponses=[1]))
+        self.refused(call(self.server, "wizard", inputResponses="x"))
+        self.refused(call(self.server, "wizard", requestState=7))
+
+    def test_an_except_in_the_handler_does_not_swallow_the_question(self):
+        @self.server.tool
+        def careless(ctx) -> str:
+            try:
+                return str(ctx.elicit("a", "?", NAME)["name"])
+            except Exception:
+                return "swallowed"
+
+        self.asked(call(self.server, "careless"), "a")
+
+    def test_async_handlers(self):
+        @self.server.tool
+        async def slow(ctx) -> str:
+            await asyncio.sleep(0)
+            answer = ctx.elicit("a", "?", NAME)
+            await asyncio.sleep(0)
+            return str(answer["name"])
+
+        state = self.asked(call(self.server, "slow"), "a")
+        done = call(self.server, "slow", inputResponses={"a": accept(name="Ada")}, requestState=state)
+        self.assertEqual(done.text, "Ada")
+
+    def test_without_a_socket_by_the_stdio_ladder_too(self):
+        self.assertIn("a", stdio(self.server, message("tools/call", {"name": "wizard"})).result["inputRequests"])
+
+
+class State(unittest.TestCase):
+    """C031, C032: what a sealed state is good for."""
+
+    def state(self, server, **arguments):
+        return call(server, "refund", {"amount": 1, **arguments}).result["requestState"]
+
+    def answer(self, server, state, tool="refund", **arguments):
+        return call(server, tool, arguments or {"amount": 1}, requestState=state,
+                    inputResponses={"sure": accept(ok=True)})
+
+    def test_two_processes_with_one_key_and_a_restart(self):
+        one, two = make(state_keys=[KEY]), make(state_keys=[KEY])
+        state = self.state(one)
+        for server in (two, one, make(state_keys=[KEY])):
+            self.assertEqual(self.answer(server, state).status, 200)
+
+    def test_without_a_shared_key_other_processes_refuse(self):
+        self.assertEqual(self.answer(make(), self.state(make())).error["code"], -32602)
+
+    def test_rotation(self):
+        state = self.state(make(state_keys=[KEY]))
+        self.assertEqual(self.answer(make(state_keys=[b"n" * 32, KEY]), state).status, 200)
+        self.assertEqual(self.answer(make(state_keys=[b"n" * 32]), state).error["code"], -32602)
+
+    def test_another_call_another_tool_another_time(self):
+        server = make(state_keys=[KEY], state_ttl=30)
+        state = self.state(server)
+        self.assertEqual(self.answer(server, state, amount=9999).error["code"], -32602)
+        self.assertEqual(self.answer(server, state, "delete", amount=1).error["code"], -32602)
+        server.state_sealer._clock = lambda: 4e9
+        self.assertEqual(self.answer(server, state).error["code"], -32602)
+
+    def test_another_server_with_the_same_key(self):
+        other = Server("bank", "1", state_keys=[KEY])
+        other.tool(name="refund")(lambda ctx, amount: "paid")
+        self.assertEqual(self.answer(other, self.state(make(state_keys=[KEY]))).error["code"], -32602)
+
+    def test_members_of_arguments_in_another_order(self):
+        server = make()
+        state = call(server, "refund", {"amount": 1, "note": "x"}).result["requestState"]
+        reply = call(server, "refund", {"note": "x", "amount": 1}, requestState=state,
+                     inputResponses={"sure": accept(ok=True)})
+        self.assertEqual(reply.status, 200)
+
+    def test_hostile_states(self):
+        server = make()
+        state = self.state(server)
+        for hostile in ("", ".", state + "-TAMPERED", state[:-1], state.replace("v1", "v2", 1), "x" * 1024 * 1024,
+                        "v1.e30.", "é"):
+            reply = self.answer(server, hostile)
+            self.assertEqual((reply.status, reply.error["code"]), (400, -32602), hostile[:40])
+
+    def test_principal(self):
+        server = make()
+        body = message("tools/call", {"name": "refund", "arguments": {"amount": 1}})
+
+        def as_user(name, body):
+            from mcp_ref.base.request import Request
+            import json
+            request = Request(lambda: json.dumps(body).encode())
+            request.principal = {"sub": name}
+            return json.loads(server.handle(request).body)
+
+        state = as_user("alice", body)["result"]["requestState"]
+        retry = message("tools/call", {"name": "refund", "arguments": {"amount": 1}, "requestState": state,
+                                       "inputResponses": {"sure": accept(ok=True)}})
+        self.assertEqual(as_user("bob", retry)["error"]["code"], -32602)
+        self.assertEqual(as_user("alice", retry)["result"]["resultType"], "complete")
+
+
+class Capabilities(unittest.TestCase):
+    """-32021 where the client did not declare what the question needs; form and url apart."""
+
+    QUESTIONS = [
+        (form("?", NAME), {"elicitation": {"form": {}}}, [{"elicitation": {}}, {"elicitation": {"form": {}}}],
+         [{}, {"elicitation": {"url": {}}}, {"sampling": {}}]),
+        (link("?", "https://x.example"), {"elicitation": {"url": {}}}, [{"elicitation": {"url": {}}}],
+         [{}, {"elicitation": {}}, {"elicitation": {"form": {}}}]),
+        (sampling("?", 1), {"sampling": {}}, [{"sampling": {}}], [{}, {"elicitation": {}}]),
+        (sampling("?", 1, tools=[]), {"sampling": {"tools": {}}}, [{"sampling": {"tools": {}}}], [{"sampling": {}}]),
+        (sampling("?", 1, includeContext="thisServer"), {"sampling": {"context": {}}},
+         [{"sampling": {"context": {}}}], [{"sampling": {}}]),
+        (roots(), {"roots": {}}, [{"roots": {}}], [{}]),
+    ]
+
+    def test_each_kind(self):
+        for question, needed, declared, undeclared in self.QUESTIONS:
+            server = Server("s", "1")
+            server.tool(name="t")(lambda ctx, question=question: str(ctx.ask({"k": question})))
+            server.tools["t"].signature.schema["properties"].clear()
+            for capabilities in declared:
+                reply = call(server, "t", capabilities=capabilities)
+                self.assertEqual(reply.result["inputRequests"], {"k": question})
+            for capabilities in undeclared:
+                reply = call(server, "t", capabilities=capabilities)
+                self.assertEqual((reply.status, reply.error["code"]), (400, -32021), (question, capabilities))
+                self.assertEqual(reply.error["data"], {"requiredCapabilities": needed})
+
+    def test_only_on_the_methods_that_may_ask(self):
+        server = make()
+        for method in ("tools/list", "server/discover"):
+            reply = post(server, message(method, {"requestState": "x", "inputResponses": {}}))
+            self.assertEqual(reply.result["resultType"], "complete")
+
+    def test_a_form_that_breaks_the_rules_of_forms_is_the_servers_fault(self):
+        for fields in ({"x": {"type": "object"}}, {"x": {"type": "strng"}}, {"x": True}):
+            server = Server("s", "1")
+            server.tool(name="t")(lambda ctx, fields=fields: str(ctx.elicit("k", "?", fields)))
+            with self.assertLogs("mcp_ref", "ERROR"):
+                self.assertTrue(call(server, "t").result["isError"])
+
+    def test_a_request_of_another_method_is_never_sent(self):
+        server = Server("s", "1")
+        server.tool(name="t")(lambda ctx: InputRequired({"k": {"method": "tools/call", "params": {}}}))
+        with self.assertLogs("mcp_ref", "ERROR"):
+            self.assertTrue(call(server, "t").result["isError"])
+
+    def test_errors_of_the_author(self):
+        server = Server("s", "1")
+
+        @server.tool
+        def fails(ctx, how: str) -> str:
+            if how == "tool":
+                raise ToolError("no seats left")
+            raise ProtocolError(42, "sold out", {"left": 0})
+
+        reply = call(server, "fails", {"how": "tool"})
+        self.assertEqual((reply.result["isError"], reply.text), (True, "no seats left"))
+        reply = call(server, "fails", {"how": "code"})
+        self.assertEqual((reply.status, reply.error), (200, {"code": 42, "message": "sold out", "data": {"left": 0}}))
+
+
+if __name__ == "__main__":
+    unittest.main()
