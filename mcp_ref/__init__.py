@@ -11,6 +11,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, List
 
 if TYPE_CHECKING:
+    from .authorization.introspection import Introspection
+    from .authorization.resource_server import ResourceServer, static_tokens
     from .base.errors import HTTPError, McpError, ProtocolError, SchemaError, Timeout, ToolError, TransportError
     from .client.client import Client
     from .patterns.mrtr import InputRequired, form, link, roots, sampling
@@ -25,6 +27,8 @@ _HOME = {
     "Server": ".server.server", "Context": ".server.context", "ToolResult": ".server.tools",
     "InputRequired": ".patterns.mrtr", "form": ".patterns.mrtr", "link": ".patterns.mrtr",
     "sampling": ".patterns.mrtr", "roots": ".patterns.mrtr",
+    "ResourceServer": ".authorization.resource_server", "static_tokens": ".authorization.resource_server",
+    "Introspection": ".authorization.introspection",
     "Client": ".client.client",
     "McpError": ".base.errors", "ProtocolError": ".base.errors", "HTTPError": ".base.errors",
     "Timeout": ".base.errors", "TransportError": ".base.errors", "ToolError": ".base.errors",
@@ -32,8 +36,9 @@ _HOME = {
 }
 
 __all__ = [
-    "Client", "Context", "HTTPError", "InputRequired", "McpError", "ProtocolError", "SchemaError", "Server", "Timeout",
-    "ToolError", "ToolResult", "TransportError", "content", "form", "link", "roots", "sampling",
+    "Client", "Context", "HTTPError", "InputRequired", "Introspection", "McpError", "ProtocolError", "ResourceServer",
+    "SchemaError", "Server", "Timeout", "ToolError", "ToolResult", "TransportError", "content", "form", "link", "roots",
+    "sampling", "static_tokens",
 ]
 
 

@@ -6,6 +6,7 @@ Exit status: 0 done; 1 the server or the tool said no; 2 wrong usage, or nothing
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from typing import Any, List, Optional
 
@@ -36,21 +37,17 @@ def main(arguments: Optional[List[str]] = None) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """The argument parser with all commands."""
+    from . import cli_client
+
     made = argparse.ArgumentParser(prog="python -m mcp_ref", description="The Model Context Protocol, 2026-07-28.")
     commands = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _serve_parser(commands)
+    cli_client.add_commands(commands)
     explain = commands.add_parser("explain", help="print the validation ladder")
     explain.add_argument("topic", nargs="?", help="a rung's name, an HTTP status or an error code such as -32020")
     explain.set_defaults(run=_explain)
-    explain._negative_number_matcher = _Never()
+    explain._negative_number_matcher = re.compile(r"-[0-9]+")
     return made
-
-
-class _Never:
-    """Lets argparse take -32020 as an argument: nothing here is an option that looks like a negative number."""
-
-    def match(self, text: str) -> Any:
-        return text.lstrip("-").isdigit()
 
 
 def _serve_parser(commands: Any) -> None:
@@ -60,6 +57,10 @@ def _serve_parser(commands: Any) -> None:
     serve.add_argument("--port", type=int, default=8000, help="0 for any free port")
     serve.add_argument("--path", default="/mcp")
     serve.add_argument("--origin", action="append", default=[], metavar="URL", help="a web origin to let in")
+    serve.add_argument("--cors", action="append", default=[], metavar="ORIGIN",
+                       help="a web origin whose pages may call this server")
+    serve.add_argument("--keep-alive", type=float, default=15.0, metavar="SECONDS",
+                       help="between comments on a silent event stream (default: 15)")
     serve.add_argument("--state-key-env", metavar="NAME", help="the environment variable with the key that seals "
                        "requestState, shared by all processes; several separated by commas, the newest first")
     serve.add_argument("--trace", action="store_true", help="print the rungs that each request climbs")
@@ -126,7 +127,8 @@ def _serve(options: argparse.Namespace) -> int:
     try:
         if keys:
             server.set_state_keys(keys)
-        running = HTTPServer(server, options.host, options.port, options.path, options.origin)
+        running = HTTPServer(server, options.host, options.port, options.path, options.origin,
+                             cors=options.cors, keep_alive=options.keep_alive)
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UsageError(f"cannot serve on {options.host} port {options.port}: {reason}") from None
@@ -141,10 +143,10 @@ def _serve(options: argparse.Namespace) -> int:
 
 
 def _banner(server: Any, url: str) -> str:
+    import json
+
     from .base.meta import CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION
     from .base.versioning import LATEST
-
-    import json
 
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": {
         PROTOCOL_VERSION: LATEST, CLIENT_INFO: {"name": "curl", "version": "0"}, CLIENT_CAPABILITIES: {}}}})

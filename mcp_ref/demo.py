@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import Optional
+from typing import Annotated, Optional
 
 from .base.errors import ToolError
 from .server.context import Context
 from .server.server import Server
 
 server = Server("mcp_ref-demo", "0.1.0", title="mcp_ref demo",
-                instructions="Echo server for the protocol-era examples; greet asks for a name, count reports progress.")
+                instructions="Echo server for the protocol-era examples; greet asks for a name, count reports.")
 
 
 @server.tool(strict=True)
@@ -33,10 +33,11 @@ def greet(ctx: Context) -> str:
 
 
 @server.tool
-def count(ctx: Context, to: int = 5, pause: float = 0.2) -> str:
-    """Count to a number, reporting progress; pause is the time between two steps, in seconds."""
+def count(ctx: Context, to: Annotated[int, {"minimum": 1, "maximum": 100}] = 5,
+          pause: Annotated[float, "seconds between two steps", {"minimum": 0, "maximum": 1}] = 0.1) -> str:
+    """Count to a number, reporting progress."""
     for step in range(1, to + 1):
         ctx.progress(step, total=to, message=f"{step} of {to}")
         if step < to:
-            time.sleep(min(max(pause, 0.0), 1.0))
+            time.sleep(pause)
     return f"counted to {to}"

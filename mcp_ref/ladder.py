@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Callable, List, NamedTuple, Optional, Tuple
 
-from .base import jsonrpc
+from .base import jsonrpc, versioning
 from .base import meta as base_meta
-from .base import versioning
 from .base.errors import HTTPError, McpError, MethodNotFound, ProtocolError
 from .base.request import Request
 from .transports import endpoint
@@ -39,9 +38,11 @@ class Rung(NamedTuple):
 
 
 def door(request: Request, server: "Server") -> None:
-    """Path, method, Host, Origin, length; then authorization. The door of the endpoint the request came through."""
+    """Path, method, Host, Origin, length: the door of the endpoint the request came through; then authorization."""
     if request.head is not None and request.endpoint is not None:
         request.endpoint.door(request.head)
+    if request.head is not None and server.auth is not None:
+        server.auth.authorize(request, server)
 
 
 def accept(request: Request, server: "Server") -> None:
@@ -82,11 +83,13 @@ STREAMABLE = "basic/transports/streamable-http"
 
 LADDER: Tuple[Rung, ...] = (
     Rung("door", "path, POST, Host and Origin, length and size of the body, authorization",
-         ((404, None, "another path"), (405, None, "not POST (Allow: POST)"), (400, None, "no single Host, bad framing"),
+         ((404, None, "another path"), (405, None, "not POST (Allow: POST)"), (400, None, "no single Host, bad length"),
           (403, None, "foreign Host or Origin, scope missing"), (411, None, "no length"), (413, None, "too large"),
           (401, None, "no valid token"), (408, None, "did not arrive in time"), (431, None, "head too large"),
-          (503, None, "too many connections")),
-         STREAMABLE + "#security--endpoint", ("HTTP-01", "HTTP-02", "HTTP-03", "HTTP-91", "HTTP-92"), True, door),
+          (503, None, "too many connections, or no way to verify tokens now")),
+         STREAMABLE + "#security--endpoint",
+         ("HTTP-01", "HTTP-02", "HTTP-03", "HTTP-91", "HTTP-92", "AUTH-46", "AUTH-47", "AUTH-59", "AUTH-60", "AUTH-61"),
+         True, door),
     Rung("accept", "Accept takes application/json and text/event-stream",
          ((406, None, "either is missing or has q=0"),),
          STREAMABLE + "#sending-messages", ("HTTP-08", "HTTP-14"), True, accept),

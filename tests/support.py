@@ -1,5 +1,6 @@
 """What the tests share: requests as a client writes them, the server without a socket, and a raw socket."""
 
+import copy
 import json
 import socket
 from pathlib import Path
@@ -19,7 +20,7 @@ ALL_CAPABILITIES = {"elicitation": {"form": {}, "url": {}}, "sampling": {"tools"
 def meta(capabilities: Optional[Dict[str, Any]] = None, **more: Any) -> Dict[str, Any]:
     """The `_meta` of a request."""
     return {PROTOCOL_VERSION: LATEST, CLIENT_INFO: {"name": "test", "version": "0"},
-            CLIENT_CAPABILITIES: ALL_CAPABILITIES if capabilities is None else capabilities, **more}
+            CLIENT_CAPABILITIES: copy.deepcopy(ALL_CAPABILITIES if capabilities is None else capabilities), **more}
 
 
 def message(method: str, params: Optional[Dict[str, Any]] = None, id: Any = 1,

@@ -85,8 +85,8 @@ class Rungs(unittest.TestCase):
             self.assertEqual(post(self.server, self.body, content_type=value).status, 415, value)
 
     def test_framing(self):
-        for raw in (b"", b"{", b"{not json", b"\xff\xfe", b'\xef\xbb\xbf{}', b'{"a":NaN}', b'{"a":1e999}', b"[" * 100000,
-                    b'{"a":1,"a":2}', b'{"jsonrpc":"2.0","id":1,"method":"x","n":' + b"1" * 5000 + b"}",
+        for raw in (b"", b"{", b"{not json", b"\xff\xfe", b'\xef\xbb\xbf{}', b'{"a":NaN}', b'{"a":1e999}',
+                    b"[" * 100000, b'{"a":1,"a":2}', b'{"jsonrpc":"2.0","id":1,"method":"x","n":' + b"1" * 5000 + b"}",
                     b'{"a":"\\ud800"}', b'{"a":"\x01"}', b'{} {}'):
             reply = post(self.server, raw)
             self.assertEqual((reply.status, reply.error["code"]), (400, -32700), raw[:40])

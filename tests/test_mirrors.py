@@ -4,7 +4,7 @@ import json
 import unittest
 
 from mcp_ref import SchemaError, Server, TransportError
-from mcp_ref.transports.mirrors import (annotated_parameters, decode_value, encode_value, mirrored_headers)
+from mcp_ref.transports.mirrors import annotated_parameters, decode_value, encode_value, mirrored_headers
 
 from .support import message, post
 

@@ -36,7 +36,8 @@ def make(**options):
     @server.tool
     def several(ctx) -> str:
         found = ctx.ask({"who": form("who?", NAME), "what": sampling("what?", 10), "where": roots()})
-        return f"{found['who']['content']['name']} {found['what']['content']['text']} {found['where']['roots'][0]['uri']}"
+        who, what = found["who"]["content"]["name"], found["what"]["content"]["text"]
+        return f"{who} {what} {found['where']['roots'][0]['uri']}"
 
     @server.tool
     def raw(ctx):
@@ -252,8 +253,9 @@ class State(unittest.TestCase):
         body = message("tools/call", {"name": "refund", "arguments": {"amount": 1}})
 
         def as_user(name, body):
-            from mcp_ref.base.request import Request
             import json
+
+            from mcp_ref.base.request import Request
             request = Request(lambda: json.dumps(body).encode())
             request.principal = {"sub": name}
             return json.loads(server.handle(request).body)

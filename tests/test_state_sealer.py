@@ -63,8 +63,9 @@ class Sealer(unittest.TestCase):
     def test_what_is_no_token(self):
         good = self.sealer.seal(CLAIM, {})
         _, payload, mac = good.split(".")
-        for token in ("", ".", "..", "v1..", "v1." + payload, f"v1.{payload}.", f"v2.{payload}.{mac}", good + "-TAMPERED",
-                      f"V1.{payload}.{mac}", f"v1.{payload}.{mac}.", f" {good}", f"{good}\n", f"v1.{payload}=.{mac}=",
+        for token in ("", ".", "..", "v1..", "v1." + payload, f"v1.{payload}.", f"v2.{payload}.{mac}",
+                      good + "-TAMPERED", f"V1.{payload}.{mac}", f"v1.{payload}.{mac}.",
+                      f" {good}", f"{good}\n", f"v1.{payload}=.{mac}=",
                       "é" * 40, "x" * 1024 * 1024, "v1." + "A" * MAX_TOKEN + "." + mac, "\ud800", None, 7, {}):
             self.refused(token)
 

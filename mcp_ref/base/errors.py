@@ -9,6 +9,8 @@ Implements BASE-13, BASE-14, BASE-16, BASE-18 to BASE-23, META-09, META-13, HTTP
       HTTPError            an HTTP answer that is no JSON-RPC message
       Timeout              no answer within the time given
       TransportError       the peer cannot be reached, or what it sent is not MCP
+        Unreachable        no connection came about, so nothing of the request was sent
+      TooManyRounds        a server that goes on asking beyond the bound
       ToolError            a tool's own failure, told to the model
       SchemaError          a JSON Schema that cannot be used
 """
@@ -128,6 +130,15 @@ class UnsupportedProtocolVersion(_Defined):
         super().__init__("Unsupported protocol version", {"supported": list(supported), "requested": requested})
 
 
+class TooManySubscriptions(ProtocolError):
+    """1503, a code of this server's own: it holds as many subscriptions as it is set to; try later (HTTP 503)."""
+
+    status = 503
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(1503, f"Too many subscriptions: this server holds at most {limit}", {"limit": limit})
+
+
 class HTTPError(McpError):
     """An HTTP answer that is not a JSON-RPC message.
 
@@ -151,6 +162,14 @@ class Timeout(McpError):
 
 class TransportError(McpError):
     """The peer cannot be reached, hung up, or sent what is not MCP."""
+
+
+class Unreachable(TransportError):
+    """No connection to the peer came about: nothing of the request was sent."""
+
+
+class TooManyRounds(McpError):
+    """The server still answers input_required after as many rounds as the client goes along with."""
 
 
 class ToolError(McpError):

@@ -117,10 +117,14 @@ def check_answer(key: str, request: Mapping[str, Any], answer: Any) -> None:
         _check_elicited(where, request["params"], answer)
     elif method == ROOTS:
         listed = answer.get("roots")
-        if not isinstance(listed, list) or not all(isinstance(r, dict) and isinstance(r.get("uri"), str) for r in listed):
+        if not isinstance(listed, list) or not all(_is_root(root) for root in listed):
             raise InvalidParams(f"Invalid params: {where}.roots must be an array of objects with a uri")
     elif not isinstance(answer.get("content"), (dict, list)) or answer.get("role") not in ("assistant", "user"):
         raise InvalidParams(f"Invalid params: {where} must have a role and content")
+
+
+def _is_root(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("uri"), str)
 
 
 def _check_elicited(where: str, params: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
@@ -146,12 +150,14 @@ class Round:
 
     def __init__(self, params: Mapping[str, Any], sealer: StateSealer, claim: Claim, unasked: bool = False) -> None:
         self._sealer, self._claim, self._unasked = sealer, claim, unasked
-        self.number, self.answers, asked, self.state = 0, {}, {}, None
-        self._given = params.get("inputResponses")
-        if self._given is None:
-            self._given = {}
-        if not isinstance(self._given, dict):
+        self.number = 0
+        self.answers: Dict[str, Any] = {}
+        self.state: Any = None
+        asked: Dict[str, Any] = {}
+        given = params.get("inputResponses")
+        if given is not None and not isinstance(given, dict):
             raise InvalidParams("Invalid params: inputResponses must be an object")
+        self._given: Dict[str, Any] = given or {}
         token = params.get("requestState")
         if token is not None:
             if not isinstance(token, str):

@@ -47,9 +47,15 @@ def run_coroutine(coroutine: Any) -> Any:
 
 
 def principal_name(request: Request) -> str:
-    """The name that tokens are bound to: "" without authorization."""
+    """The name that tokens are bound to: "" without authorization.
+
+    Of claims it is issuer and subject, since two issuers may call two people alike; a client that acts for nobody has
+    no `sub` and goes by its client_id, which is kept apart from a subject of that name.
+    """
     principal = request.principal
     if principal is None:
         return ""
-    name = principal.get("sub") if isinstance(principal, Mapping) else principal
-    return str(name)
+    if not isinstance(principal, Mapping):
+        return str(principal)
+    kind = "sub" if principal.get("sub") else "client_id"
+    return repr((str(principal.get("iss") or ""), kind, str(principal.get(kind) or "")))

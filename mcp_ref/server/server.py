@@ -16,7 +16,21 @@ Nothing is kept between requests (BASE-26): what spans them travels sealed, thro
 from __future__ import annotations
 
 import logging
-from typing import Any, Callable, Dict, Iterable, Mapping, Optional, Sequence, Tuple, TypeVar, Union, overload
+import threading
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    Mapping,
+    Optional,
+    Sequence,
+    Tuple,
+    TypeVar,
+    Union,
+    overload,
+)
 
 from .. import ladder
 from ..base import versioning
@@ -26,22 +40,28 @@ from ..base.meta import stamped
 from ..base.request import Answer, Request
 from ..patterns.cancellation import Cancelled
 from ..patterns.state_sealer import Claim, StateSealer, random_key
+from ..patterns.subscriptions import RESOURCE_UPDATED, Subscription, Subscriptions
 from ..transports.mirrors import Parameter
-from . import tools
+from . import completion, prompts, resources, tools
 from .caching import hints
 from .discover import discover
+from .listen import listen
 from .pagination import page
 from .registry import Registry
 from .running import principal_name
 
+if TYPE_CHECKING:
+    from ..authorization.resource_server import ResourceServer
+    from .files import Folder
+
 log = logging.getLogger("mcp_ref")
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-Handler = Callable[["Server", Request], Dict[str, Any]]
+Handler = Callable[["Server", Request], Any]
 
 
 class Server:
-    """An MCP server: what it is called, and the tools registered on it.
+    """An MCP server: what it is called, and the tools, resources and prompts registered on it.
 
     name, version, title, description, website_url, icons: its serverInfo. instructions: guidance for models.
     state_keys: secrets shared by all processes that serve this server; the first signs, all verify. Without one the
@@ -49,6 +69,10 @@ class Server:
         in it that the client may not read.
     state_ttl: seconds that a requestState holds. ttl_ms, cache_scope: caching hints of lists and discovery.
     page_size: items on a page of a list, None for all on one.
+    max_subscriptions: subscriptions/listen streams open at once.
+    cors: web origins whose pages may call this server, as "https://app.example".
+    auth: a ResourceServer (authorization.resource_server) that every HTTP request must satisfy; None for a server open
+        to all. Stdio asks for no token (AUTH-02).
     """
 
     supported_versions: Tuple[str, ...] = versioning.MODERN
@@ -57,7 +81,7 @@ class Server:
                  website_url: Optional[str] = None, icons: Optional[Sequence[Dict[str, Any]]] = None,
                  instructions: Optional[str] = None, state_keys: Sequence[Union[str, bytes]] = (),
                  state_ttl: float = 600.0, ttl_ms: int = 0, cache_scope: str = "private",
-                 page_size: Optional[int] = None) -> None:
+                 page_size: Optional[int] = None, max_subscriptions: int = 4096, cors: Sequence[str] = (), auth: "Optional[ResourceServer]" = None) -> None:
         self.name = name
         info = {"name": name, "version": version, "title": title, "description": description,
                 "websiteUrl": website_url, "icons": icons}
@@ -65,9 +89,18 @@ class Server:
         self.instructions = instructions
         self.hints = hints(ttl_ms, cache_scope)
         self.page_size = page_size
+        self.auth = auth
+        self.cors = tuple(cors)
+        self.public_hosts = () if auth is None else (auth.host,)
         self.methods: Dict[str, Handler] = {}
         self.capabilities: Dict[str, Any] = {}
-        self.tools: Registry[tools.Tool] = Registry("tool", self._refresh)
+        self._refreshing = threading.Lock()
+        self.subscriptions = Subscriptions(max_subscriptions, self.info)
+        self.tools: Registry[tools.Tool] = Registry("tool", self.notify_tools_changed)
+        self.resources: Registry[resources.Resource] = Registry("resource", self.notify_resources_changed)
+        self.resource_templates: Registry[resources.ResourceTemplate] = Registry(
+            "resource template", self.notify_resources_changed)
+        self.prompts: Registry[prompts.Prompt] = Registry("prompt", self.notify_prompts_changed)
         self.on_trace: Optional[Callable[[str], None]] = None
         self.state_ttl = state_ttl
         self.set_state_keys(state_keys)
@@ -108,13 +141,120 @@ class Server:
         """Take a tool away. Raises KeyError where there is none of that name."""
         self.tools.remove(name)
 
+    def resource(self, uri: str, **options: Any) -> Callable[[Function], Function]:
+        """Register what reads a resource, as `@server.resource("demo://greeting")`, or with a template such as
+        `demo://{name}` what reads all its resources. The options are those of resources.Resource and ResourceTemplate.
+
+        Raises SchemaError or ValueError for a definition that breaks a rule.
+        """
+        def register(handler: Function) -> Function:
+            add: Callable[..., Any] = self.add_resource_template if "{" in uri else self.add_resource
+            add(uri, handler, **options)
+            return handler
+        return register
+
+    def add_resource(self, uri: str, function: Callable[..., Any], **options: Any) -> resources.Resource:
+        """Register a resource at any time. Raises ValueError for a URI in use."""
+        resource = resources.Resource(uri, function, **options)
+        self.resources.add(uri, resource)
+        return resource
+
+    def remove_resource(self, uri: str) -> None:
+        """Take a resource away. Raises KeyError where there is none of that URI."""
+        self.resources.remove(uri)
+
+    def add_resource_template(self, uri_template: str, function: Callable[..., Any],
+                              **options: Any) -> resources.ResourceTemplate:
+        """Register a resource template at any time. Raises ValueError for one in use."""
+        template = resources.ResourceTemplate(uri_template, function, **options)
+        self.resource_templates.add(uri_template, template)
+        return template
+
+    def remove_resource_template(self, uri_template: str) -> None:
+        """Take a resource template, or a folder by the template it has, away. Raises KeyError where there is none."""
+        self.resource_templates.remove(uri_template)
+
+    def add_folder(self, uri: str, path: str, **options: Any) -> "Folder":
+        """List and serve the files of a folder under `uri`, which ends with /; the options are those of files.Folder.
+
+        Raises ValueError.
+        """
+        from .files import Folder  # files only where they are used
+
+        folder = Folder(uri, path, **options)
+        self.resource_templates.add(folder.uri_template, folder)
+        return folder
+
+    @overload
+    def prompt(self, function: Function) -> Function: ...
+
+    @overload
+    def prompt(self, function: None = None, **options: Any) -> Callable[[Function], Function]: ...
+
+    def prompt(self, function: Optional[Function] = None, **options: Any) -> Any:
+        """Register a function as a prompt, as `@server.prompt` or `@server.prompt(title=…, …)`.
+
+        The options are those of prompts.Prompt. Raises SchemaError or ValueError for a definition that breaks a rule.
+        """
+        def register(handler: Function) -> Function:
+            self.add_prompt(handler, **options)
+            return handler
+        return register if function is None else register(function)
+
+    def add_prompt(self, function: Callable[..., Any], **options: Any) -> prompts.Prompt:
+        """Register a prompt at any time; options as for prompts.Prompt. Raises ValueError for a name in use."""
+        prompt = prompts.Prompt(function, **options)
+        self.prompts.add(prompt.name, prompt)
+        return prompt
+
+    def remove_prompt(self, name: str) -> None:
+        """Take a prompt away. Raises KeyError where there is none of that name."""
+        self.prompts.remove(name)
+
+    def completion(self, target: str, argument: str) -> Callable[[Function], Function]:
+        """Register what suggests values for an argument of a prompt, by name, or resource template, by its text.
+
+        The function is as completion.Completer has it. Raises SchemaError, and ValueError where there is no such
+        prompt, template or argument; it must be registered before.
+        """
+        def register(handler: Function) -> Function:
+            found = self.prompts.get(target) or self.resource_templates.get(target)
+            completion.register(found, target, argument, handler)
+            self._refresh()
+            return handler
+        return register
+
     def _refresh(self) -> None:
         """Advertise what there is: a method is served only with its capability (the method rung)."""
-        methods: Dict[str, Handler] = {"server/discover": discover}
-        capabilities: Dict[str, Any] = {}
-        for feature in (tools,):
-            feature.advertise(self, methods, capabilities)
-        self.methods, self.capabilities = methods, capabilities
+        with self._refreshing:
+            methods: Dict[str, Handler] = {"server/discover": discover}
+            capabilities: Dict[str, Any] = {}
+            for feature in (tools, resources, prompts, completion):
+                feature.advertise(self, methods, capabilities)
+            if capabilities:
+                methods["subscriptions/listen"] = listen
+            self.methods, self.capabilities = methods, capabilities
+
+    # Notifications, from any thread
+
+    def notify_tools_changed(self) -> None:
+        """Tell subscribers that the tools changed; adding or removing one does so by itself."""
+        self._refresh()
+        self.subscriptions.publish("notifications/tools/list_changed")
+
+    def notify_resources_changed(self) -> None:
+        """Tell subscribers that the resources or templates changed; adding or removing one does so by itself."""
+        self._refresh()
+        self.subscriptions.publish("notifications/resources/list_changed")
+
+    def notify_prompts_changed(self) -> None:
+        """Tell subscribers that the prompts changed; adding or removing one does so by itself."""
+        self._refresh()
+        self.subscriptions.publish("notifications/prompts/list_changed")
+
+    def notify_resource_updated(self, uri: str) -> None:
+        """Tell subscribers of `uri`, or of a template that it matches, that the resource changed."""
+        self.subscriptions.publish(RESOURCE_UPDATED, uri)
 
     # Serving
 
@@ -129,11 +269,7 @@ class Server:
     def handle(self, request: Request) -> Answer:
         """The answer to one message. Raises nothing but Cancelled, when nobody waits for an answer any more."""
         try:
-            ladder.climb(request, self)
-            if request.id is None:
-                answer = Answer(202, b"")
-            else:
-                answer = self._complete(request, self.methods[request.method](self, request))
+            answer = self._served(request)
             failure: Optional[McpError] = None
         except (ProtocolError, HTTPError) as error:
             failure, answer = error, self._refused(request, error)
@@ -146,6 +282,18 @@ class Server:
         if self.on_trace is not None:
             self.on_trace(ladder.trace(request, failure))
         return answer
+
+    def _served(self, request: Request) -> Answer:
+        document = self.auth.page(request) if self.auth is not None else None
+        if document is not None:
+            return document
+        ladder.climb(request, self)
+        if request.id is None:
+            return Answer(202, b"")
+        result = self.methods[request.method](self, request)
+        if isinstance(result, Subscription):
+            return Answer(200, content_type="text/event-stream", stream=result)
+        return self._complete(request, result)
 
     def _complete(self, request: Request, result: Dict[str, Any]) -> Answer:
         return Answer(200, encode({"jsonrpc": "2.0", "id": request.id, "result": stamped(result, self.info)}))
@@ -174,11 +322,13 @@ class Server:
             log.warning("serving %s at %s", self.name, running.url)
             wait_for_signal()
 
-    def listed(self, request: Request, member: str, items: Mapping[str, Any]) -> Dict[str, Any]:
+    def listed(self, request: Request, member: str, items: Mapping[str, Any], private: bool = False) -> Dict[str, Any]:
         """The result of a list method: the page asked for, with its caching hints.
 
-        member: what the list is called in the result. items: key to definition, in order. Raises InvalidParams.
+        member: what the list is called in the result. items: key to definition, in order. private: whether the list
+        depends on who asks, which makes its cacheScope private whatever the server's is. Raises InvalidParams.
         """
         claim = Claim(principal_name(request), request.method, "", None, self.name)
         listed, rest = page(items, request, self.cursor_sealer, claim, self.page_size)
-        return self.hints.onto({"resultType": "complete", member: listed, **rest})
+        given = self.hints._replace(scope="private") if private else self.hints
+        return given.onto({"resultType": "complete", member: listed, **rest})

@@ -41,6 +41,8 @@ def _whole(value: Any) -> Any:
 
 def typed(annotation: Any, where: str) -> Typed:
     """The Typed of one annotation. Raises SchemaError, naming `where`, for one that has no schema."""
+    if hasattr(annotation, "__metadata__"):
+        return _annotated(annotation, where)
     if annotation in (Any, inspect.Parameter.empty):
         return Typed({})
     if annotation in _SIMPLE:
@@ -50,8 +52,6 @@ def typed(annotation: Any, where: str) -> Typed:
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is typing.Literal:
         return Typed({"enum": list(arguments)})
-    if hasattr(annotation, "__metadata__"):
-        return _annotated(annotation, where)
     if origin in _UNION_TYPES and arguments:
         return _union(arguments, where)
     if annotation in (list, List) or origin is list:

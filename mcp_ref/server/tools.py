@@ -8,8 +8,9 @@ from __future__ import annotations
 import dataclasses
 import logging
 import re
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
+from ..authorization.resource_server import is_scoped, require_scopes, scope_names, visible
 from ..base.errors import InvalidParams, ProtocolError, SchemaError, ToolError
 from ..base.json_schema import compile_schema
 from ..base.jsonrpc import encode, shown
@@ -56,7 +57,7 @@ class Tool:
                  description: Optional[str] = None, input_schema: Optional[Dict[str, Any]] = None,
                  output_schema: Optional[Dict[str, Any]] = None, annotations: Optional[Dict[str, Any]] = None,
                  icons: Optional[Sequence[Dict[str, Any]]] = None, meta: Optional[Dict[str, Any]] = None,
-                 strict: bool = False, accept_unasked: bool = False, scopes: Sequence[str] = ()) -> None:
+                 strict: bool = False, accept_unasked: bool = False, scopes: Union[str, Sequence[str]] = ()) -> None:
         self.name = name or function.__name__
         if not self.name:
             raise ValueError("a tool has a name")
@@ -65,7 +66,7 @@ class Tool:
         self.function = function
         self.strict = strict
         self.accept_unasked = accept_unasked
-        self.scopes = tuple(scopes)
+        self.scopes = scope_names(scopes)
         self.signature = signature(function, input_schema)
         schema = self.signature.schema
         if not isinstance(schema, dict) or schema.get("type") != "object":
@@ -154,22 +155,28 @@ def failed(text: str) -> Dict[str, Any]:
 
 
 def advertise(server: "Server", methods: Dict[str, Any], capabilities: Dict[str, Any]) -> None:
-    """Add the capability and the methods of this page, if there are tools (TOOL-06)."""
-    if server.tools:
-        capabilities["tools"] = {}
+    """Add the capability and the methods of this page, if there are, or were, tools (TOOL-06)."""
+    if server.tools.used:
+        capabilities["tools"] = {"listChanged": True}
         methods["tools/list"] = list_tools
         methods["tools/call"] = call
 
 
 def list_tools(server: "Server", request: Request) -> Dict[str, Any]:
-    """tools/list, in the order of registration (TOOL-07 to TOOL-10)."""
-    return server.listed(request, "tools", {name: tool.definition for name, tool in server.tools.items()})
+    """tools/list: those that the caller may use, in the order of registration (TOOL-07 to TOOL-10)."""
+    registered = dict(server.tools.items())
+    definitions = {name: tool.definition for name, tool in visible(server, request, registered).items()}
+    return server.listed(request, "tools", definitions, private=is_scoped(registered))
 
 
 def call(server: "Server", request: Request) -> Dict[str, Any]:
-    """tools/call: the tool is there, its arguments are valid, it runs. Raises ProtocolError."""
+    """tools/call: the tool is there, the caller may use it, its arguments are valid, it runs.
+
+    Raises ProtocolError, and HTTPError 403 where the caller's token lacks a scope.
+    """
     params = request.params
     tool = named(server.tools, params.get("name"))
+    require_scopes(server, request, tool.scopes)
     arguments = params.get("arguments")
     if arguments is None and "arguments" not in params:
         arguments = {}

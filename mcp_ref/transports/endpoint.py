@@ -14,14 +14,16 @@ from typing import Dict, FrozenSet, Iterable, Mapping, Optional, Tuple
 
 from ..base.errors import HTTPError
 from ..base.jsonrpc import encode
-from ..base.request import Head
+from ..base.request import Answer, Head
 
 LOOPBACK = frozenset(("127.0.0.1", "localhost", "::1"))
 JSON, EVENT_STREAM = "application/json", "text/event-stream"
+CORS_HEADERS = ("accept", "authorization", "content-type", "mcp-method", "mcp-name", "mcp-protocol-version")
 DEFAULT_PORTS = {"http": "80", "https": "443"}
 
 _AUTHORITY = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5}))?")
 _ORIGIN = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.+)")
+_PARAMETER = re.compile(r"mcp-param-[!#$%&'*+.^_`|~0-9a-z-]+")
 _WEIGHT = re.compile(r"(?:0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)")
 
 
@@ -56,16 +58,19 @@ class Endpoint:
 
     path: the one path that takes POST. host: the address it is bound to; when that is loopback, only a loopback Host
     or the host of an allowed origin is served. origins: further web origins, as "https://app.example". max_body:
-    octets. Raises ValueError for an origin that is none.
+    octets. cors: web origins whose pages may call it; they are let in like `origins`, their preflights are answered,
+    and what they may read is exposed to them. public: further host names it is reached by, through a proxy. Raises ValueError for an origin that is none.
     """
 
     def __init__(self, path: str = "/mcp", host: str = "127.0.0.1", origins: Iterable[str] = (),
-                 max_body: int = 4 * 1024 * 1024) -> None:
+                 max_body: int = 4 * 1024 * 1024, cors: Iterable[str] = (), public: Iterable[str] = ()) -> None:
         self.path = path
         self.max_body = max_body
         self.local = host.strip("[]").lower() in LOOPBACK or host.startswith("127.")
-        self.origins: FrozenSet[Tuple[str, str, str]] = frozenset(self._known(text) for text in origins)
-        self.hosts = LOOPBACK | {host.strip("[]").lower()} | {place[1] for place in self.origins}
+        self.cors = frozenset(self._known(text) for text in cors)
+        self.origins: FrozenSet[Tuple[str, str, str]] = frozenset(self._known(text) for text in origins) | self.cors
+        self.hosts = (LOOPBACK | {host.strip("[]").lower()} | {place[1] for place in self.origins}
+                      | {name.lower() for name in public})
 
     @staticmethod
     def _known(text: str) -> Tuple[str, str, str]:
@@ -114,6 +119,24 @@ class Endpoint:
             raise refusal(400, "bad request", "Content-Length must be one decimal number")
         elif len(length) > 15 or int(length) > self.max_body:
             raise self.too_large()
+
+    def exposed(self, head: Head) -> Tuple[Tuple[str, str], ...]:
+        """The header fields that let a page of an allowed origin read the answer; none for anybody else."""
+        value = head.headers.get("origin")
+        if value is None or not self.cors or origin(value) not in self.cors:
+            return ()
+        return (("Access-Control-Allow-Origin", value), ("Vary", "Origin"),
+                ("Access-Control-Expose-Headers", "WWW-Authenticate, Retry-After"))
+
+    def preflight(self, head: Head) -> Optional[Answer]:
+        """The answer to a browser that asks before it sends (Fetch, CORS-preflight); None for any other request."""
+        if head.method != "OPTIONS" or "access-control-request-method" not in head.headers or not self.exposed(head):
+            return None
+        asked = head.headers.get("access-control-request-headers", "").lower().split(",")
+        names = [name.strip() for name in asked]
+        allowed = [name for name in names if name in CORS_HEADERS or _PARAMETER.fullmatch(name)]
+        return Answer(204, headers=(("Access-Control-Allow-Methods", "POST, GET"), ("Access-Control-Max-Age", "600"),
+                                    ("Access-Control-Allow-Headers", ", ".join(allowed))))
 
     def too_large(self) -> HTTPError:
         """The 413 for a body over the limit, declared or found while reading."""

@@ -13,6 +13,7 @@ from typing import Dict, Set, Tuple
 
 from ..base.errors import HTTPError
 from ..base.request import Head
+from ..patterns.cancellation import Cancelled
 from .endpoint import Endpoint, refusal
 
 MAX_HEAD = 32 * 1024
@@ -25,8 +26,8 @@ _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?")
 
 
-class Gone(Exception):
-    """The peer hung up, or kept silent between two requests."""
+class Gone(Cancelled):
+    """The peer hung up, or kept silent between two requests: nobody waits for an answer."""
 
 
 class Reader:

@@ -24,10 +24,12 @@ from ..base.errors import HTTPError
 from ..base.jsonrpc import encode
 from ..base.request import Answer, Head, Request
 from ..patterns.cancellation import Cancelled
+from ..patterns.subscriptions import Subscription
 from . import sse
 from .disconnects import Disconnects
 from .endpoint import Endpoint, refusal
-from .http_reader import Gone, Reader
+from .event_streams import EventStreams
+from .http_reader import Reader
 
 if TYPE_CHECKING:
     from ..server.server import Server
@@ -53,15 +55,16 @@ class Limits:
         self.write, self.grace, self.drain = write, grace, drain
 
 
-def _octets(answer: Answer, close: bool) -> bytes:
-    lines = [f"HTTP/1.1 {answer.status} {_REASONS.get(answer.status, '')}"]
-    if answer.body:
-        lines.append(f"Content-Type: {answer.content_type}")
-    lines.append(f"Content-Length: {len(answer.body)}")
-    lines.extend(f"{name}: {value}" for name, value in answer.headers)
-    if close:
-        lines.append("Connection: close")
-    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1") + answer.body
+def _fields(headers: Iterable[Tuple[str, str]]) -> bytes:
+    return "".join(f"{name}: {value}\r\n" for name, value in headers).encode("latin-1")
+
+
+def _octets(answer: Answer, close: bool, more: bytes = b"") -> bytes:
+    kind = f"Content-Type: {answer.content_type}\r\n" if answer.body else ""
+    length = "" if answer.status == 204 else f"Content-Length: {len(answer.body)}\r\n"
+    first = f"HTTP/1.1 {answer.status} {_REASONS.get(answer.status, '')}\r\n{kind}{length}".encode("latin-1")
+    last = b"Connection: close\r\n\r\n" if close else b"\r\n"
+    return first + (_fields(answer.headers) if answer.headers else b"") + more + last + answer.body
 
 
 def _plain(error: HTTPError) -> Answer:
@@ -77,8 +80,9 @@ class Connection(http.server.BaseHTTPRequestHandler):
         self.connection = self.request
         self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
         self._reader = Reader(self.connection)
-        self._streaming = False
+        self._streaming = self._unread = False
         self._chunked = True
+        self._head = Head("", "", {})
         self._message: Optional[Request] = None
 
     def finish(self) -> None:
@@ -94,36 +98,47 @@ class Connection(http.server.BaseHTTPRequestHandler):
                     self._serve_one()
                 finally:
                     self.server.busy.discard(self.connection)
-        except (Gone, OSError):
+            if self._unread:
+                self._reader.linger(1.0, self.server.limits.drain)
+        except (Cancelled, OSError):
             pass
 
     def _serve_one(self) -> None:
         reader, server = self._reader, self.server
         reader.deadline = time.monotonic() + server.limits.arrive
         self._streaming = False
+        self._head = Head("", "", {})
         try:
             head, self._chunked = reader.head()
         except HTTPError as error:
             self.close_connection = True
-            self._send(_plain(error))
-            return reader.linger(1.0, server.limits.drain)
+            self._unread = True
+            return self._send(_plain(error))
+        self._head = head
         if not self._chunked or "close" in head.headers.get("connection", "").lower():
             self.close_connection = True
         body = _Body(self, reader, head)
         message = self._message = Request(body, head, self._notify, server.endpoint)
         server.disconnects.enter(self.connection, message)
         try:
-            answer = server.mcp.handle(message)
-        except Cancelled:
-            raise Gone from None
+            answer = server.endpoint.preflight(head) or server.mcp.handle(message)
         finally:
             server.disconnects.leave(message)
-        whole = body.done or reader.drain(head, server.limits.drain)
-        if not whole:
-            self.close_connection = True
+        if not body.done and not reader.drain(head, server.limits.drain):
+            self.close_connection = self._unread = True
+        if answer.stream is not None:
+            return self._hand_over(answer.stream)
         self._send(answer)
-        if not whole:
-            reader.linger(1.0, server.limits.drain)
+
+    def _hand_over(self, subscription: Subscription) -> None:
+        """Give the connection to the thread that feeds all long-lived streams; this one is done with it."""
+        self.close_connection = True
+        self.server.detached.add(self.connection)
+        head = _STREAM_HEAD + self._exposed() + self._framing(True)
+        self.server.streams.adopt(self.connection, subscription, self._chunked, head)
+
+    def _exposed(self) -> bytes:
+        return _fields(self.server.endpoint.exposed(self._head)) if self.server.endpoint.cors else b""
 
     def _notify(self, message: Dict[str, Any]) -> None:
         """Send a notification ahead of the answer; the first one opens the event stream."""
@@ -133,7 +148,7 @@ class Connection(http.server.BaseHTTPRequestHandler):
         opening = b""
         if not self._streaming:
             self._streaming = True
-            opening = _STREAM_HEAD + self._framing()
+            opening = _STREAM_HEAD + self._exposed() + self._framing(not self._chunked)
         try:
             self._write(opening + self._chunk(data))
         except OSError:
@@ -142,9 +157,8 @@ class Connection(http.server.BaseHTTPRequestHandler):
                 self._message.cancelled = True
             raise Cancelled() from None
 
-    def _framing(self) -> bytes:
-        if not self._chunked:
-            self.close_connection = True
+    def _framing(self, last: bool) -> bytes:
+        self.close_connection = self.close_connection or last
         close = b"Connection: close\r\n" if self.close_connection else b""
         return (b"Transfer-Encoding: chunked\r\n" if self._chunked else b"") + close + b"\r\n"
 
@@ -156,7 +170,8 @@ class Connection(http.server.BaseHTTPRequestHandler):
             self._write(self._chunk(sse.event(answer.body)) + (b"0\r\n\r\n" if self._chunked else b""))
         else:
             self.close_connection = self.close_connection or self.server.stopping
-            self._write(_octets(answer, self.close_connection))
+            octets = _octets(answer, self.close_connection, self._exposed())
+            self._write(octets[:len(octets) - len(answer.body)] if self._head.method == "HEAD" else octets)
 
     def _write(self, data: bytes) -> None:
         self.connection.settimeout(self.server.limits.write)
@@ -188,7 +203,8 @@ class HTTPServer(http.server.ThreadingHTTPServer):
     """Serves one `Server` over Streamable HTTP, on a thread of its own, until `stop`; also a context manager.
 
     mcp: the server. host, port: the address to bind, port 0 for a free one. path: the MCP endpoint. origins: web
-    origins let in beside loopback ones. limits: bounds. Raises OSError where the address cannot be bound, ValueError
+    origins let in beside loopback ones. cors: web origins whose pages may call it, beside the server's own. limits:
+    bounds. keep_alive: seconds between comments on a silent event stream. Raises OSError where the address cannot be bound, ValueError
     for an origin that is none.
     """
 
@@ -197,11 +213,14 @@ class HTTPServer(http.server.ThreadingHTTPServer):
     request_queue_size = 512
 
     def __init__(self, mcp: "Server", host: str = "127.0.0.1", port: int = 8000, path: str = "/mcp",
-                 origins: Iterable[str] = (), limits: Optional[Limits] = None) -> None:
+                 origins: Iterable[str] = (), limits: Optional[Limits] = None, cors: Iterable[str] = (),
+                 keep_alive: float = 15.0) -> None:
         self.mcp = mcp
-        self.endpoint = Endpoint(path, host, origins)
+        self.endpoint = Endpoint(path, host, origins, cors=[*cors, *mcp.cors], public=mcp.public_hosts)
         self.limits = limits or Limits()
         self.disconnects = Disconnects()
+        self.streams = EventStreams(keep_alive)
+        self.detached: "set[Any]" = set()
         self.stopping = False
         self.open: Dict[Any, None] = {}
         self.busy: "set[Any]" = set()
@@ -225,6 +244,7 @@ class HTTPServer(http.server.ThreadingHTTPServer):
     def start(self) -> "HTTPServer":
         """Begin to accept connections; returns at once."""
         self.disconnects.start()
+        self.streams.start()
         self._accepting.start()
         return self
 
@@ -233,11 +253,13 @@ class HTTPServer(http.server.ThreadingHTTPServer):
         self.stopping = True
         self.shutdown()
         until = time.monotonic() + self.limits.grace
-        while self.busy and time.monotonic() < until:
+        self.streams.end_all()
+        while (self.busy or self.streams.streams) and time.monotonic() < until:
             time.sleep(0.01)
         self.disconnects.cancel_all()
         for connection in list(self.open):
             _hang_up(connection)
+        self.streams.stop()
         self.disconnects.stop()
         self.server_close()
 
@@ -275,9 +297,12 @@ class HTTPServer(http.server.ThreadingHTTPServer):
             self._lingering.pop(0)[1].close()
 
     def shutdown_request(self, request: Any) -> None:
-        """Close a connection whose thread is done with it."""
+        """Close a connection whose thread is done with it, unless it was handed over as an event stream."""
         self.open.pop(request, None)
-        super().shutdown_request(request)
+        if request in self.detached:
+            self.detached.discard(request)
+        else:
+            super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A fault of this module; a client that goes away is none and never comes here."""

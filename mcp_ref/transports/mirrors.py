@@ -24,7 +24,7 @@ TYPES = ("string", "integer", "boolean")
 NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
 _PREFIX, _SUFFIX = "=?base64?", "?="
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _PLAIN = re.compile(r"[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?")
 _LEGAL = re.compile(r"[\x20-\x7e\t]*")
 _DECIMAL = re.compile(r"-?[0-9]{1,20}(?:\.[0-9]{1,20})?")
@@ -33,7 +33,8 @@ _DECIMAL = re.compile(r"-?[0-9]{1,20}(?:\.[0-9]{1,20})?")
 class Parameter(NamedTuple):
     """One annotated parameter of a tool.
 
-    title: the header as written, `Mcp-Param-Region`; header: the same in lower case; path: property names from the root.
+    title: the header as written, `Mcp-Param-Region`. header: the same in lower case. path: property names from the
+    root.
     """
 
     title: str
@@ -95,7 +96,7 @@ def _walk(schema: Any, path: Tuple[str, ...], found: List[Parameter]) -> int:
         reached += 1
         name, kind = schema["x-mcp-header"], schema.get("type")
         where = ".".join(path)
-        if not isinstance(name, str) or not _TOKEN.fullmatch(name):
+        if not isinstance(name, str) or not TOKEN.fullmatch(name):
             raise SchemaError(f"x-mcp-header of {where} must be a non-empty HTTP token, not {shown(name)}")
         if kind not in TYPES:
             raise SchemaError(f"x-mcp-header of {where} needs type string, integer or boolean, not {shown(kind)}")

@@ -12,7 +12,8 @@ A schema is read once and then only run. In the order in which it happens:
     model          what a run carries, what it may cost, how a violation reads
 
 Dialects: 2020-12, which is also the default, draft-07, and custom dialects that are given among the documents and
-consist of 2020-12's vocabularies. Any other is an error that names these. Both dialects pass every required test of
+consist of 2020-12's vocabularies (which keywords hold is read from there, further rules of a custom metaschema are
+not). Any other is an error that names these. Both dialects pass every required test of
 the public JSON-Schema-Test-Suite (`python -m tests.schema_suite`).
 
 Both the schema and the instance may be hostile. Bounded when a schema is compiled (SchemaError): subschemas within
@@ -74,4 +75,7 @@ def compile_schema(schema: Any, *, formats: bool = False, documents: Optional[Ma
     Raises SchemaError, naming the place as a JSON pointer, when the schema is not valid under its dialect, its
     dialect is not supported, a reference cannot be resolved, or a bound is met (basic/index#json-schema-usage).
     """
-    return Schema(schema, Compiler(documents or {}, formats))
+    try:
+        return Schema(schema, Compiler(documents or {}, formats))
+    except RecursionError:  # the bounds prevent it, unless the caller has used up most of the stack already
+        raise SchemaError("the schema is nested too deeply") from None

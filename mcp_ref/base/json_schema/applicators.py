@@ -10,7 +10,19 @@ from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Optional, Tuple
 
 from .assertions import Maker, Rules, make_dependent_required
 from .model import (
-    JSON_TYPES, MAX_DEPTH, MAX_VIOLATIONS, Bounded, Check, Failures, Run, each, fail, join, listed, sentence, together,
+    JSON_TYPES,
+    MAX_DEPTH,
+    MAX_VIOLATIONS,
+    Bounded,
+    Check,
+    Failures,
+    Run,
+    each,
+    fail,
+    join,
+    listed,
+    sentence,
+    together,
     under,
 )
 
@@ -38,20 +50,21 @@ def enter(link: "Link", run: Run) -> "Node":
     return node
 
 
-def make_ref(node: "Node", value: Any) -> Rules:
-    """`$ref`, `$dynamicRef`: the check of wherever they lead, looked up when it runs, as it may lead back here."""
-    return [_reference(link) for link in node.links]
+def _reference(keyword: str) -> Maker:
+    """`$ref`, `$dynamicRef`: the check of wherever it leads, looked up when it runs, as it may lead back here."""
+    def make(node: "Node", value: Any) -> Rules:
+        link = node.links[keyword]
 
+        def rule(value: Any, run: Run) -> Optional[Failures]:
+            scope = run.scope
+            found = enter(link, run).check(value, run)
+            run.depth -= link.weight
+            run.scope = scope
+            return found
 
-def _reference(link: "Link") -> Tuple[Tuple[type, ...], Check]:
-    def rule(value: Any, run: Run) -> Optional[Failures]:
-        scope = run.scope
-        found = enter(link, run).check(value, run)
-        run.depth -= link.weight
-        run.scope = scope
-        return found
+        return [(JSON_TYPES, rule)]
 
-    return JSON_TYPES, rule
+    return make
 
 
 def make_properties(node: "Node", value: Any) -> Rules:
@@ -292,7 +305,8 @@ def make_dependencies(node: "Node", value: Any) -> Rules:
 
 
 APPLICATORS: Dict[str, Maker] = {
-    "$ref": make_ref,
+    "$ref": _reference("$ref"),
+    "$dynamicRef": _reference("$dynamicRef"),
     "properties": make_properties,
     "patternProperties": make_pattern_properties,
     "additionalProperties": make_additional_properties,

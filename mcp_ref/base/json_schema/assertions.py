@@ -7,7 +7,7 @@ are for; the node files them by type, so that no check asks again what it was gi
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, FrozenSet, List, Optional, Tuple
 
 from ..errors import SchemaError
 from .formats import FORMATS
@@ -21,12 +21,17 @@ Maker = Callable[["Node", Any], Rules]
 NUMBERS = (int, float)
 
 
-def make_type(node: "Node", value: Any) -> Rules:
-    """`type`: the checks for the types that are not allowed, and for fractions where only integers are."""
+def allowed_types(value: Any) -> FrozenSet[type]:
+    """The Python types that a `type` keyword lets pass, all of them if there is none; a float only if it is whole."""
     names = value if isinstance(value, list) else [value]
-    allowed = {kind for name in names for kind in NAMES[name][1]}
-    wording = NAMES[names[0]][0] if len(names) == 1 else "one of: " + ", ".join(names)
-    failure = fail("type", f"must be {wording}")
+    return frozenset(JSON_TYPES if value is None else [kind for name in names for kind in NAMES[name][1]])
+
+
+def make_type(node: "Node", value: Any) -> Rules:
+    """`type`: checks for the types that are not allowed, and for a float where only integers are."""
+    names = value if isinstance(value, list) else [value]
+    allowed = allowed_types(value)
+    failure = fail("type", "must be " + (NAMES[names[0]][0] if len(names) == 1 else "one of: " + ", ".join(names)))
 
     def wrong(value: Any, run: Run) -> Optional[Failures]:
         return failure
@@ -34,9 +39,8 @@ def make_type(node: "Node", value: Any) -> Rules:
     def whole(value: Any, run: Run) -> Optional[Failures]:
         return None if value.is_integer() else failure
 
-    if "integer" in names and float not in allowed:
-        return [((float,), whole), (tuple([kind for kind in JSON_TYPES if kind not in allowed | {float}]), wrong)]
-    return [(tuple([kind for kind in JSON_TYPES if kind not in allowed]), wrong)]
+    rules: Rules = [(tuple([kind for kind in JSON_TYPES if kind not in allowed]), wrong)]
+    return rules + ([((float,), whole)] if "integer" in names and "number" not in names else [])
 
 
 def make_enum(node: "Node", value: Any) -> Rules:
@@ -195,6 +199,7 @@ def make_dependent_required(node: "Node", value: Any) -> Rules:
 
 _CHARACTERS, _ITEMS, _PROPERTIES = ("character", "characters"), ("item", "items"), ("property", "properties")
 ASSERTIONS: Dict[str, Maker] = {
+    "type": make_type,
     "enum": make_enum,
     "const": make_const,
     "minimum": _number("minimum", "at least", operator.lt),

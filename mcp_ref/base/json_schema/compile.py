@@ -12,7 +12,7 @@ from typing import Any, Dict, FrozenSet, Iterator, List, Mapping, Optional, Set,
 
 from ..errors import SchemaError
 from .applicators import APPLICATORS
-from .assertions import ASSERTIONS, Rules, make_type
+from .assertions import ASSERTIONS, Maker, Rules, allowed_types
 from .metaschema import Dialect
 from .model import JSON_TYPES, Bounded, Check, Failures, Run, fail, join, json_type, quick_of
 from .patterns import Matcher, compile_pattern
@@ -21,6 +21,7 @@ from .unevaluated import UNEVALUATED
 
 MAX_PATTERN_COST = 50_000
 """Characters and states in all patterns of a schema, a microsecond or two each."""
+MAKERS: Dict[str, Maker] = {**ASSERTIONS, **APPLICATORS, **UNEVALUATED}
 _IN_PLACE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies")
 _NEVER = fail("false", "is not allowed")
 _NOT_JSON = fail("type", "must be a JSON value")
@@ -51,7 +52,8 @@ class Node:
     """A compiled subschema.
 
     check: its validation. quick: the types accepted unseen. parts: the nodes of its subschemas, by keyword.
-    matchers: those of `patternProperties`. links: its references. always, never: whether it is true, or false.
+    matchers: those of `patternProperties`. links: its references, by keyword. always, never: whether it is `true` (or
+    {}), or `false`.
     """
 
     __slots__ = ("place", "keywords", "resource", "compiler", "check", "quick", "parts", "matchers", "links", "built",
@@ -66,7 +68,7 @@ class Node:
         self.quick: FrozenSet[type] = frozenset()
         self.parts: Dict[str, Any] = {}
         self.matchers: Dict[str, Matcher] = {}
-        self.links: List[Link] = []
+        self.links: Dict[str, Link] = {}
         self.built = False
         self.always = place.schema is True or place.schema == {}
         self.never = place.schema is False
@@ -153,26 +155,21 @@ class Compiler:
                 name = reference.partition("#")[2]
                 if keyword == "$dynamicRef" and target.resource.dynamic.get(name) is target:
                     anchor = self.anchors.setdefault(name, Anchor())
-                node.links.append(Link(self.node(target), anchor))
+                node.links[keyword] = Link(self.node(target), anchor)
 
     def _finish(self, node: Node) -> None:
-        table: Dict[type, Tuple[Check, ...]] = {kind: () for kind in JSON_TYPES}
+        """File the rules of its keywords by type, and make the check."""
+        never: Tuple[Check, ...] = (lambda value, run: _NEVER,) if node.never else ()
+        table: Dict[type, Tuple[Check, ...]] = dict.fromkeys(JSON_TYPES, never)
         late: Dict[type, Tuple[Check, ...]] = {}
-        if node.never:
-            table = {kind: (lambda value, run: _NEVER,) for kind in JSON_TYPES}
-        refused: Set[type] = set()
-        for kinds, rule in self._rules(node, "type"):
-            table.update({kind: (rule,) for kind in kinds})
-            refused.update(kinds if rule.__name__ == "wrong" else ())
-        keywords = [key for key in (*ASSERTIONS, *APPLICATORS) if key in node.keywords]
-        if node.links and "$ref" not in node.keywords:
-            keywords.append("$ref")
-        for keyword in keywords:
-            for kinds, rule in self._rules(node, keyword):
-                table.update({kind: table[kind] + (rule,) for kind in kinds if kind not in refused})
-        for keyword in UNEVALUATED:
+        allowed = allowed_types(node.keywords.get("type"))
+        for keyword in MAKERS:
             for kinds, rule in self._rules(node, keyword) if keyword in node.keywords else ():
-                late.update({kind: (rule,) for kind in kinds})
+                for kind in kinds:
+                    if keyword in UNEVALUATED:
+                        late[kind] = (rule,)
+                    elif keyword == "type" or kind in allowed:
+                        table[kind] += (rule,)
         node.check = _checker(table)
         node.quick = quick_of({kind: rules + late.get(kind, ()) for kind, rules in table.items()})
         if late:
@@ -183,12 +180,9 @@ class Compiler:
     def _rules(self, node: Node, keyword: str) -> Rules:
         """The rules of one keyword; what goes wrong in the making is told with its place."""
         try:
-            if keyword == "type":
-                return make_type(node, node.keywords["type"]) if "type" in node.keywords else []
             if keyword == "patternProperties":
                 node.matchers = {pattern: self.pattern(pattern) for pattern in node.keywords[keyword]}
-            make = ASSERTIONS.get(keyword) or APPLICATORS.get(keyword) or UNEVALUATED[keyword]
-            return make(node, node.keywords.get(keyword))
+            return MAKERS[keyword](node, node.keywords[keyword])
         except (SchemaError, Bounded) as error:
             raise SchemaError(f"{node.place.at(keyword)}: {error}") from None
 
@@ -221,9 +215,9 @@ class Compiler:
         for anchor in self.anchors.values():
             entered.update([node.place for node in anchor.nodes.values()])
         for node in self.nodes.values():
-            entered.update([link.node.place for link in node.links])
+            entered.update([link.node.place for link in node.links.values()])
         for node in self.nodes.values():
-            for link in node.links:
+            for link in node.links.values():
                 place: Optional[Place] = node.place
                 while place is not None and place not in entered:
                     link.weight += 1
@@ -238,7 +232,7 @@ def _applied_in_place(node: Union[Node, Anchor]) -> List[Union[Node, Anchor]]:
         part = node.parts.get(keyword)
         if part is not None:
             found.extend(part if isinstance(part, list) else part.values() if isinstance(part, dict) else [part])
-    for link in node.links:
+    for link in node.links.values():
         found.append(link.node)
         if link.anchor is not None:
             found.append(link.anchor)

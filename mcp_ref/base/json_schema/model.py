@@ -31,7 +31,7 @@ Failures = Tuple[Tuple[Path, str, str], ...]
 JSON_TYPES = (dict, list, str, int, float, bool, type(None))
 NAMES: Dict[str, Tuple[str, Tuple[type, ...]]] = {
     "object": ("an object", (dict,)), "array": ("an array", (list,)), "string": ("a string", (str,)),
-    "number": ("a number", (int, float)), "integer": ("an integer", (int,)), "boolean": ("a boolean", (bool,)),
+    "number": ("a number", (int, float)), "integer": ("an integer", (int, float)), "boolean": ("a boolean", (bool,)),
     "null": ("null", (type(None),)),
 }
 
@@ -184,7 +184,7 @@ def listed(values: Any, limit: int = 300) -> str:
     room = limit
     for value in values:
         parts.append(value if isinstance(value, str) else shown(value))
-        room -= len(parts[-1])
+        room -= len(parts[-1]) + 2
         if room < 0:
             return ", ".join(parts[:-1] + ["…"]) if len(parts) > 1 else parts[0][:limit] + "…"
     return ", ".join(parts)
@@ -196,10 +196,10 @@ def sentence(path: Path, message: str, root: str = "") -> str:
     for step in path:
         if isinstance(step, int):
             where += f"[{step}]"
-        elif step.isidentifier() and len(step) <= 60:
+        elif str(step).isidentifier() and len(str(step)) <= 60:
             where += f".{step}" if where else step
         else:
-            where += f"[{shown(step)}]"
+            where += f"[{shown(str(step))}]"
     return f"{where or 'the value'} {message}"
 
 

@@ -193,10 +193,11 @@ class _Scanner:
     def _row(self, depth: int) -> Tree:
         parts: List[Tree] = []
         while self.at < len(self.text) and self.text[self.at] not in "|)":
-            parts.append(self._repeated(self._atom(depth)))
+            parts.append(self._repeated(self.text[self.at], self._atom(depth)))
         return parts[0] if len(parts) == 1 else ("all", parts)
 
-    def _repeated(self, atom: Tree) -> Tree:
+    def _repeated(self, first: str, atom: Tree) -> Tree:
+        """The atom with its quantifier, if it has one; `first` is the character it begins with."""
         count = _COUNT.match(self.text, self.at)
         if count:
             self.at = count.end()
@@ -210,7 +211,7 @@ class _Scanner:
             low, high = {"*": (0, None), "+": (1, None), "?": (0, 1)}[self._next()]
         else:
             return atom
-        if atom[0] == "at":
+        if atom[0] == "at" and first != "(":
             raise SchemaError("an assertion is repeated")
         self._take("?")
         if (self.at < len(self.text) and self.text[self.at] in "*+?") or _COUNT.match(self.text, self.at):

@@ -53,7 +53,7 @@ def mark(node: "Node", value: Any, run: Run, seen: Set[Any], own: bool = False) 
         _mark_items(node, value, run, seen, own)
     for child in _in_place(node, value, run):
         mark(child, value, run, seen)
-    for link in node.links:
+    for link in node.links.values():
         within = run.scope
         mark(enter(link, run), value, run, seen)
         run.depth -= link.weight

@@ -1,0 +1,39 @@
+# Everything a user or a developer runs. `make test` needs nothing but Python.
+PYTHON ?= python3
+BUILD := build
+LINT := $(BUILD)/lint
+
+.PHONY: test lint schema-suite conformance bench dist clean
+
+test:
+	$(PYTHON) -m tests
+
+lint: $(LINT)/done
+	$(LINT)/bin/ruff check .
+	$(LINT)/bin/mypy
+	$(LINT)/bin/vermin --target=3.9- --no-tips --violations --eval-annotations mcp_ref era_stub.py
+
+$(LINT)/done: Makefile
+	$(PYTHON) -m venv $(LINT)
+	$(LINT)/bin/pip install --quiet ruff==0.17.6 mypy==1.20.2 vermin==1.9.2
+	touch $@
+
+schema-suite:
+	$(PYTHON) -m tests.schema_suite
+
+conformance:
+	$(PYTHON) -m tests.conformance
+
+bench:
+	$(PYTHON) -m tests.bench
+
+dist:
+	rm -rf $(BUILD)/zipapp
+	mkdir -p $(BUILD)/zipapp dist
+	cp -R mcp_ref $(BUILD)/zipapp/
+	find $(BUILD)/zipapp -name __pycache__ -prune -exec rm -r {} +
+	echo 'import mcp_ref.__main__' > $(BUILD)/zipapp/__main__.py
+	$(PYTHON) -m zipapp $(BUILD)/zipapp -o dist/mcp_ref.pyz -p '/usr/bin/env python3' -c
+
+clean:
+	rm -rf $(BUILD) dist

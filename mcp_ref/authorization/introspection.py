@@ -1,0 +1,107 @@
+"""basic/authorization, Token Handling: opaque tokens, verified by asking the authorization server (RFC 7662).
+
+Implements AUTH-46, AUTHSEC-05, AUTHSEC-08.
+
+What the authorization server says is remembered for a short while, by the token's digest: a token that is revoked is
+good for at most `cache_seconds` more. Only good tokens are remembered, so nobody fills the memory with bad ones.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import threading
+import time
+from typing import Any, Dict, Mapping, Optional, Tuple
+from urllib.parse import quote_plus, urlencode
+
+from ..base.errors import McpError, ParseError, TransportError
+from ..base.jsonrpc import decode
+from ..transports.deadline import Deadline, checked
+from ..transports.url import Address
+from .resource_server import THIS_RESOURCE, web_url
+
+MAX_ANSWER = 64 * 1024
+
+
+class Introspection:
+    """A verifier for ResourceServer that asks an introspection endpoint.
+
+    url: the endpoint, https or loopback. client_id, client_secret: this server's own, sent by HTTP Basic.
+    timeout: seconds for one question, the whole of it. cache_seconds: how long a good answer is used again, though
+        never past the token's exp; 0 for not at all. cache_size: tokens remembered.
+    audience_checked: whether an answer without `aud` counts as "for this resource", for an authorization server that
+        says active only of tokens which the asking resource may take (RFC 7662, section 4). An `aud` that is there is
+        always checked.
+
+    Proxies are those of the environment, and none on loopback. Redirects are not followed. Raises ValueError for a
+    url or a timeout that cannot be used.
+    """
+
+    def __init__(self, url: str, client_id: str, client_secret: str, *, timeout: float = 5.0,
+                 cache_seconds: float = 30.0, cache_size: int = 1024, audience_checked: bool = False) -> None:
+        self._address = Address(web_url(url, "the introspection endpoint", bare=False))
+        pair = f"{quote_plus(client_id)}:{quote_plus(client_secret)}"
+        self._headers = {"Authorization": "Basic " + base64.b64encode(pair.encode("ascii")).decode("ascii"),
+                         "Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
+        self._timeout = checked(timeout)
+        self._cache_seconds, self._cache_size = cache_seconds, cache_size
+        self._audience_checked = audience_checked
+        self._known: Dict[bytes, Tuple[float, Dict[str, Any]]] = {}
+        self._lock = threading.Lock()
+
+    def __call__(self, token: str) -> Optional[Mapping[str, Any]]:
+        """The claims of an active token, None for any other. Raises TransportError where no answer is to be had."""
+        key = hashlib.sha256(token.encode("utf-8")).digest()
+        asked = time.monotonic()
+        with self._lock:
+            until, claims = self._known.get(key, (0.0, {}))
+        if asked < until:
+            return dict(claims)
+        answer = self._ask(token)
+        if answer.get("active") is not True:
+            with self._lock:
+                self._known.pop(key, None)
+            return None
+        if self._audience_checked and answer.get("aud") is None:
+            answer["aud"] = THIS_RESOURCE
+        self._remember(key, answer, asked + self._cache_seconds)
+        return dict(answer)
+
+    def _remember(self, key: bytes, claims: Dict[str, Any], until: float) -> None:
+        with self._lock:
+            self._known[key] = (until, claims)
+            while len(self._known) > self._cache_size:
+                del self._known[next(iter(self._known))]
+
+    def _ask(self, token: str) -> Dict[str, Any]:
+        """The introspection response. Raises TransportError that names neither the token nor what came back."""
+        import http.client
+
+        from ..transports.connection import Exchange, Post, opener  # sockets only where they are used
+
+        form = urlencode({"token": token, "token_type_hint": "access_token"}).encode("ascii")
+        exchange = Exchange(Deadline(self._timeout), False)
+        request = Post(self._address.url, form, self._headers, exchange)
+        try:
+            with opener(self._address).open(request, timeout=exchange.deadline.left()) as response:
+                status, body = response.status, response.read(MAX_ANSWER + 1)
+                missing = response.length
+        except McpError as error:
+            raise TransportError(f"the introspection endpoint gave {error}") from None
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            cause = getattr(error, "reason", None) or error
+            raise TransportError(f"the introspection endpoint cannot be asked: {type(cause).__name__}") from None
+        if status != 200:
+            raise TransportError(f"the introspection endpoint answered {status}, not 200")
+        if len(body) > MAX_ANSWER:
+            raise TransportError(f"the introspection endpoint answered more than {MAX_ANSWER} octets")
+        if missing:
+            raise TransportError("the introspection endpoint cut its answer off")
+        try:
+            answer = decode(body)
+        except ParseError:
+            raise TransportError("the introspection endpoint answered what is not strict JSON") from None
+        if not isinstance(answer, dict):
+            raise TransportError("the introspection endpoint answered JSON that is no object")
+        return answer

@@ -1,0 +1,223 @@
+"""The commands that call a server: discover, list and call (server/discover, server/tools, client/elicitation).
+
+Exit status: 0 done; 1 the server or the tool said no, or what came back is not MCP; 2 wrong usage, or the server
+cannot be reached.
+
+A question of the server is asked in the terminal. Where standard input is no terminal it is declined, with a note,
+rather than answered by whatever happens to be piped in; `--stdin` says that the piped lines are the answers, and
+`--no-input` that the server may not ask at all (the capability is not declared).
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import json
+import sys
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
+
+from .cli import UsageError
+
+if TYPE_CHECKING:
+    from .client.client import Client
+
+KINDS = ("tools", "resources", "templates", "prompts")
+
+
+def add_commands(commands: Any) -> None:
+    """Add the commands to the command line's subparsers."""
+    discover = commands.add_parser("discover", help="show what a server is, speaks and can do")
+    _common(discover, _discover)
+    listing = commands.add_parser("list", help="list what a server has")
+    _common(listing, _list)
+    listing.add_argument("--kind", choices=KINDS, default="tools")
+    call = commands.add_parser("call", help="call a tool", description=(__doc__ or "").partition("\n\n")[2],
+                               formatter_class=argparse.RawDescriptionHelpFormatter)
+    _common(call, _call)
+    call.add_argument("tool", metavar="TOOL")
+    call.add_argument("--arg", action="append", default=[], metavar="NAME=VALUE",
+                      help="an argument, read as the tool's schema says: text as it is, anything else as JSON")
+    call.add_argument("--json", metavar="OBJECT", help="all arguments as one JSON object, sent as they are")
+    call.add_argument("--no-input", action="store_true", help="do not let the server ask")
+    call.add_argument("--stdin", action="store_true", help="read answers from standard input though it is no terminal")
+
+
+def _common(command: argparse.ArgumentParser, run: Callable[["Client", argparse.Namespace], int]) -> None:
+    command.add_argument("url", metavar="URL", help="the MCP endpoint, such as http://127.0.0.1:8000/mcp")
+    command.add_argument("--timeout", type=float, default=60.0, metavar="S", help="seconds in all (default: 60)")
+    command.add_argument("--header", action="append", default=[], metavar="'NAME: VALUE'", help="sent every time")
+    command.add_argument("--output", choices=("text", "json"), default="text", help="json: the result as it came")
+    command.add_argument("--raw", action="store_true", help="print the exact HTTP exchanges in place of the result")
+    command.set_defaults(run=functools.partial(_run, run))
+
+
+def _run(command: Callable[["Client", argparse.Namespace], int], options: argparse.Namespace) -> int:
+    """Run one command with its client; an McpError becomes one line."""
+    from .base.errors import McpError, Unreachable
+
+    try:
+        with _client(options) as client:
+            return command(client, options)
+    except Unreachable as error:
+        raise UsageError(_safe(str(error), "")) from None
+    except McpError as error:
+        print(f"mcp_ref: {_error_text(error)}", file=sys.stderr)
+        return 1
+
+
+def _client(options: argparse.Namespace) -> "Client":
+    from .client.client import Client
+
+    asks = "no_input" in options and not options.no_input
+    try:
+        return Client(options.url, timeout=options.timeout, headers=_headers(options.header),
+                      on_elicit=functools.partial(_elicit, options) if asks else None,
+                      wire=_print_exchange if options.raw else None)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def _headers(given: List[str]) -> Dict[str, str]:
+    made = {}
+    for header in given:
+        name, colon, value = header.partition(":")
+        if not colon:
+            raise UsageError("a header is given as 'Name: value'")
+        made[name.strip()] = value.strip()
+    return made
+
+
+def _elicit(options: argparse.Namespace, params: Dict[str, Any]) -> Any:
+    from .client.elicitation import decline
+    from .client.terminal import terminal
+
+    if sys.stdin is not None and (options.stdin or sys.stdin.isatty()):
+        return terminal(params, server=options.shown_url)
+    print(f"mcp_ref: {options.shown_url} asks for input, which is declined: standard input is no terminal; --stdin "
+          "takes answers from it", file=sys.stderr)
+    return decline()
+
+
+def _progress(progress: float, total: Optional[float], message: Optional[str]) -> None:
+    part = f"{progress:g}" if total is None else f"{progress:g}/{total:g}"
+    print(f"progress {part}" + (f" {_safe(message, '')}" if message else ""), file=sys.stderr, flush=True)
+
+
+def _print_exchange(sent: str, received: str) -> None:
+    for text in (sent, received):
+        _print(text.replace("\r\n", "\n").rstrip("\n") + "\n")
+
+
+# The commands
+
+def _discover(client: "Client", options: argparse.Namespace) -> int:
+    from .base.meta import SERVER_INFO
+
+    result = client.discover()
+    if _printed(options, result):
+        return 0
+    fields = result.get("_meta")
+    info = fields.get(SERVER_INFO) if isinstance(fields, dict) else None
+    if isinstance(info, dict):
+        _print(f"{info.get('title') or info.get('name')} {info.get('version', '')}".rstrip())
+    _print("versions: " + _listed(result.get("supportedVersions")))
+    _print("capabilities: " + _listed(result.get("capabilities")))
+    if isinstance(result.get("instructions"), str):
+        _print(result["instructions"])
+    return 0
+
+
+def _list(client: "Client", options: argparse.Namespace) -> int:
+    listings = {"tools": ("tools", client.list_tools), "prompts": ("prompts", client.list_prompts),
+                "resources": ("resources", client.list_resources),
+                "templates": ("resourceTemplates", client.list_resource_templates)}
+    member, listing = listings[options.kind]
+    items = listing()
+    if _printed(options, {member: items}):
+        return 0
+    for item in items:
+        name = item.get("uri") or item.get("uriTemplate") or item.get("name")
+        text = item.get("description") or item.get("title")
+        _print(str(name) + (f"  {text.strip().splitlines()[0]}" if isinstance(text, str) and text.strip() else ""))
+    return 0
+
+
+def _call(client: "Client", options: argparse.Namespace) -> int:
+    options.shown_url = client.url
+    result = client.call_tool(options.tool, _arguments(client, options), on_progress=_progress)
+    if not _printed(options, result):
+        _print_content(result)
+    return 1 if result.get("isError") is True else 0
+
+
+def _arguments(client: "Client", options: argparse.Namespace) -> Optional[Dict[str, Any]]:
+    """The arguments to send, the tool's schema looked up where --arg needs it. Raises UsageError."""
+    from .client.arguments import from_json, from_pairs
+
+    if options.json is not None and options.arg:
+        raise UsageError("give the arguments with --arg or with --json, not both")
+    pairs = [pair.partition("=") for pair in options.arg]
+    if any(not name or not equals for name, equals, _ in pairs):
+        raise UsageError("an argument is given as NAME=VALUE")
+    try:
+        if not pairs:
+            return from_json(options.json)
+        tools = {tool["name"]: tool for tool in client.list_tools()}
+        schema = tools.get(options.tool, {}).get("inputSchema", {})
+        return from_pairs([(name, text) for name, _, text in pairs], schema)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def _printed(options: argparse.Namespace, result: Any) -> bool:
+    """Whether nothing is left to print: --raw has done it, or --output json does."""
+    if not options.raw and options.output == "json":
+        print(json.dumps(result, ensure_ascii=False, indent=2))
+    return bool(options.raw or options.output == "json")
+
+
+def _print_content(result: Dict[str, Any]) -> None:
+    """The text of a tool's result, a line for each other block, and structuredContent where there is no text."""
+    blocks = result["content"]
+    if "structuredContent" in result and not any(block.get("type") == "text" for block in blocks):
+        _print(json.dumps(result["structuredContent"], ensure_ascii=False, indent=2))
+    for block in blocks:
+        _print(block["text"] if _is_text(block) else "[" + _described(block) + "]")
+
+
+def _is_text(block: Dict[str, Any]) -> bool:
+    return block.get("type") == "text" and isinstance(block.get("text"), str)
+
+
+def _described(block: Dict[str, Any]) -> str:
+    resource = block.get("resource")
+    inner = resource if isinstance(resource, dict) else block
+    parts = [str(block.get("type", "block of no type"))]
+    parts += [str(inner[name]) for name in ("name", "uri", "mimeType") if name in inner]
+    data = inner.get("data", inner.get("blob"))
+    if isinstance(data, str):
+        parts.append(f"{len(data) * 3 // 4} octets")
+    return ", ".join(parts)
+
+
+# Words
+
+def _listed(names: Any) -> str:
+    return ", ".join(str(name) for name in names) if isinstance(names, (list, dict)) and names else "none"
+
+
+def _print(text: str) -> None:
+    """Print a server's text: exactly into a file or pipe, with what a terminal would act on escaped on a terminal."""
+    print(_safe(text, "\n\t") if sys.stdout.isatty() else text, flush=True)
+
+
+def _safe(text: str, keep: str) -> str:
+    from .client.terminal import printable
+
+    return printable(text, keep)
+
+
+def _error_text(error: Exception) -> str:
+    """One line; with the data of an error response, which is where its particulars are."""
+    data = getattr(error, "data", None)
+    return _safe(" ".join(str(error).split()) + ("" if data is None else " " + json.dumps(data)), "")

@@ -1,0 +1,169 @@
+"""basic/patterns/subscriptions: long-lived streams of change notifications, and who is sent what.
+
+Implements SUBS-01 to SUBS-03, SUBS-06, SUBS-07, META-17, CANC-16; TOOL-12, RES-05, PROMPT-03 (the notifications).
+
+Sans-IO: a Subscription is a queue of messages that a transport empties. `publish` may be called from any thread; it
+encodes, queues and wakes, and never waits for a reader. The acknowledgment is queued under the same lock that makes
+the subscription known to `publish`, so that it comes first and nothing after it is missed.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
+
+from ..base.errors import InvalidParams, TooManySubscriptions
+from ..base.jsonrpc import encode
+from ..base.meta import SUBSCRIPTION_ID, stamped
+from ..base.request import RequestId
+
+LIST_CHANGED = {"toolsListChanged": "notifications/tools/list_changed",
+                "promptsListChanged": "notifications/prompts/list_changed",
+                "resourcesListChanged": "notifications/resources/list_changed"}
+RESOURCE_UPDATED = "notifications/resources/updated"
+ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
+MAX_URIS = 1000
+MAX_QUEUED = 256 * 1024
+
+Matches = Callable[[str], bool]
+
+
+class Subscription:
+    """One open stream: the filter that is honoured, and the messages that wait for its reader.
+
+    wake: set by the transport, called (under a lock, from any thread) whenever there is something to take.
+    overrun: the reader was too slow, and what it has not read was dropped; the transport hangs up.
+    """
+
+    __slots__ = ("id", "honoured", "uris", "templates", "wake", "overrun", "ended", "_hub", "_queue", "_size")
+
+    def __init__(self, hub: "Subscriptions", id: RequestId, honoured: Dict[str, Any], templates: List[Matches]) -> None:
+        self.id = id
+        self.honoured = honoured
+        self.uris = frozenset(honoured.get("resourceSubscriptions", ()))
+        self.templates = templates
+        self.wake: Optional[Callable[[], None]] = None
+        self.overrun = self.ended = False
+        self._hub = hub
+        self._queue: List[bytes] = []
+        self._size = 0
+
+    def wants(self, method: str, uri: Optional[str]) -> bool:
+        """Whether a notification is one that this stream asked for and was granted (SUBS-01)."""
+        if uri is not None:
+            return uri in self.uris or any(matches(uri) for matches in self.templates)
+        return any(self.honoured.get(name) for name, sent in LIST_CHANGED.items() if sent == method)
+
+    def queue(self, message: Mapping[str, Any]) -> None:
+        """Add a message; called with the hub's lock held."""
+        if self.overrun or self.ended:
+            return
+        data = encode(message)
+        self._size += len(data)
+        if self._size > MAX_QUEUED:
+            self.overrun = True
+            self._queue.clear()
+        else:
+            self._queue.append(data)
+        if self.wake is not None:
+            self.wake()
+
+    def take(self) -> List[bytes]:
+        """The messages that wait, as JSON, which then wait no longer."""
+        with self._hub.lock:
+            taken, self._queue, self._size = self._queue, [], 0
+        return taken
+
+    def end(self) -> None:
+        """End it from the server's side: the listen result is the last message (SUBS-06)."""
+        self._hub.end(self)
+
+    def close(self) -> None:
+        """The reader is gone: nothing more is queued."""
+        self._hub.drop(self)
+
+
+class Subscriptions:
+    """All the subscriptions of one server. limit: how many may be open at once. server_info: for the last result."""
+
+    def __init__(self, limit: int, server_info: Mapping[str, Any]) -> None:
+        self.limit = limit
+        self.lock = threading.RLock()
+        self._server_info = server_info
+        self._open: Dict[Subscription, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def open(self, id: RequestId, requested: Any, supported: Sequence[str], known: Callable[[str], bool],
+             template: Callable[[str], Optional[Matches]]) -> Subscription:
+        """A subscription whose first message is the acknowledgment of what of `requested` is honoured.
+
+        supported: the members of the filter that this server can honour. known: whether a URI is, or may become, one
+        of its resources. template: what matches the URIs of a template of its, given by its text. Raises
+        InvalidParams, and TooManySubscriptions beyond the limit.
+        """
+        honoured, templates = _honoured(requested, supported, known, template)
+        made = Subscription(self, id, honoured, templates)
+        with self.lock:
+            if len(self._open) >= self.limit:
+                raise TooManySubscriptions(self.limit)
+            made.queue(self._message(made, ACKNOWLEDGED, {"notifications": honoured}))
+            self._open[made] = None
+        return made
+
+    @staticmethod
+    def _message(to: Subscription, method: str, params: Mapping[str, Any]) -> Dict[str, Any]:
+        return {"jsonrpc": "2.0", "method": method, "params": {"_meta": {SUBSCRIPTION_ID: to.id}, **params}}
+
+    def publish(self, method: str, uri: Optional[str] = None) -> None:
+        """Send a notification to every stream that asked for it. uri: of the resource that was updated."""
+        params = {} if uri is None else {"uri": uri}
+        with self.lock:
+            for subscription in list(self._open):
+                if subscription.wants(method, uri):
+                    subscription.queue(self._message(subscription, method, params))
+
+    def end(self, subscription: Subscription) -> None:
+        """Queue the listen result and close the subscription to anything after it."""
+        result = stamped({"resultType": "complete", "_meta": {SUBSCRIPTION_ID: subscription.id}}, self._server_info)
+        with self.lock:
+            self._open.pop(subscription, None)
+            subscription.queue({"jsonrpc": "2.0", "id": subscription.id, "result": result})
+            subscription.ended = True
+
+    def drop(self, subscription: Subscription) -> None:
+        """Forget a subscription whose reader is gone."""
+        with self.lock:
+            self._open.pop(subscription, None)
+            subscription.ended = True
+
+
+def _honoured(requested: Any, supported: Sequence[str], known: Callable[[str], bool],
+              template: Callable[[str], Optional[Matches]]) -> Tuple[Dict[str, Any], List[Matches]]:
+    if not isinstance(requested, dict):
+        raise InvalidParams("Invalid params: params.notifications is required and must be an object")
+    honoured: Dict[str, Any] = {}
+    templates: List[Matches] = []
+    for name in LIST_CHANGED:
+        if not isinstance(requested.get(name, False), bool):
+            raise InvalidParams(f"Invalid params: params.notifications.{name} must be a boolean")
+        if requested.get(name) and name in supported:
+            honoured[name] = True
+    if "resourceSubscriptions" in requested:
+        uris = _uris(requested["resourceSubscriptions"])
+        if "resourceSubscriptions" in supported:
+            found = {uri: template(uri) for uri in uris}
+            templates.extend(matches for matches in found.values() if matches is not None)
+            granted = [uri for uri in uris if found[uri] is not None or known(uri)]
+            if granted:
+                honoured["resourceSubscriptions"] = granted
+    return honoured, templates
+
+
+def _uris(value: Any) -> Iterable[str]:
+    if not isinstance(value, list) or not all(isinstance(uri, str) for uri in value):
+        raise InvalidParams("Invalid params: params.notifications.resourceSubscriptions must be an array of strings")
+    if len(value) > MAX_URIS:
+        raise InvalidParams(f"Invalid params: at most {MAX_URIS} resourceSubscriptions in one subscription")
+    return list(dict.fromkeys(value))

@@ -1,0 +1,222 @@
+"""server/resources: data that a client can list and read, each under a URI of its own or as one of a template.
+
+Implements RES-02 to RES-05, RES-09 to RES-11, RES-13, RES-14, RES-16, CACHE-04 to CACHE-06.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import inspect
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
+
+from ..authorization.resource_server import is_scoped, require_scopes, scope_names, visible
+from ..base.errors import InvalidParams, SchemaError
+from ..base.json_schema import compile_schema
+from ..base.jsonrpc import shown
+from ..base.request import Request
+from .caching import Hints, hints
+from .completion import Completer, choices, text_parameters
+from .content import resource_contents
+from .context import Context
+from .running import attempt
+from .signature import signature
+from .uri_template import UriTemplate, is_uri
+
+if TYPE_CHECKING:
+    from .server import Server
+
+
+class ResourceNotFound(InvalidParams):
+    """-32602 "Resource not found" with the URI in its data; a handler raises it, without arguments, to say so."""
+
+    def __init__(self, uri: Optional[str] = None) -> None:
+        super().__init__("Resource not found", None if uri is None else {"uri": uri})
+
+
+class Readable:
+    """What resources and resource templates share.
+
+    function: called at each read, with the Context first if it takes `ctx`; it may be async, and may ask. What it
+    returns is told at `contents`. name: that of the function by default. description: its docstring by default.
+    mime_type, title, icons, annotations, meta: as listed. ttl_ms, cache_scope: caching hints of what is read, the
+    server's by default. scopes: what a caller must be granted.
+
+    Raises SchemaError or ValueError for a definition that breaks a rule of the page.
+    """
+
+    def __init__(self, function: Callable[..., Any], identity: Dict[str, Any], *, name: Optional[str] = None,
+                 title: Optional[str] = None, description: Optional[str] = None, mime_type: Optional[str] = None,
+                 icons: Optional[Sequence[Dict[str, Any]]] = None, annotations: Optional[Dict[str, Any]] = None,
+                 meta: Optional[Dict[str, Any]] = None, ttl_ms: Optional[int] = None,
+                 cache_scope: Optional[str] = None, scopes: Sequence[str] = ()) -> None:
+        hints(ttl_ms, cache_scope)
+        self.function = function
+        self.signature = signature(function)
+        self.mime_type = mime_type
+        self.scopes = scope_names(scopes)
+        self._ttl_ms, self._cache_scope = ttl_ms, cache_scope
+        text = description if description is not None else inspect.cleandoc(function.__doc__ or "")
+        members = {**identity, "name": name or function.__name__, "title": title, "description": text or None,
+                   "mimeType": mime_type, "icons": icons, "annotations": annotations, "_meta": meta}
+        self.definition = {key: value for key, value in members.items() if value is not None}
+
+    def hints(self, default: Hints) -> Hints:
+        """The caching hints of what is read; private where not everybody may read it."""
+        given = hints(self._ttl_ms, self._cache_scope, default)
+        return given._replace(scope="private") if self.scopes else given
+
+
+class Resource(Readable):
+    """A resource under one URI. size: of the raw content, in bytes, where it is known. The rest as in Readable."""
+
+    def __init__(self, uri: str, function: Callable[..., Any], *, size: Optional[int] = None, **options: Any) -> None:
+        if not is_uri(uri):
+            raise ValueError(f"not a URI of RFC 3986, scheme included: {shown(uri)}")
+        super().__init__(function, {"uri": uri, "size": size}, **options)
+        if self.signature.schema["properties"]:
+            raise SchemaError(f"the handler of {uri} can take nothing but ctx, for the URI has no variables")
+        self.uri = uri
+
+
+class ResourceTemplate(Readable):
+    """Resources under all URIs of a template (RFC 6570), each variable an argument of the function.
+
+    A variable is a text; an exploded one a list, or in a query a dict; Literal and Enum annotations narrow it, and
+    complete by themselves. A variable that a URI leaves out has the function's default; without one, that URI is not
+    found. instances: called at each resources/list for the definitions (`uri`, `name`, …) of those that exist.
+    """
+
+    def __init__(self, uri_template: str, function: Callable[..., Any], *,
+                 instances: Optional[Callable[[], Iterable[Dict[str, Any]]]] = None, **options: Any) -> None:
+        super().__init__(function, {"uriTemplate": uri_template}, **options)
+        self.uri_template = uri_template
+        self.instances = instances
+        self.template = UriTemplate(uri_template)
+        self.template.matcher()
+        parameters = self.signature.schema["properties"]
+        if set(parameters) != set(self.template.variables):
+            raise SchemaError(f"the handler of {uri_template} takes {sorted(parameters)}, and the variables of the "
+                              f"template are {sorted(self.template.variables)}")
+        texts = {name: schema for name, schema in parameters.items() if name not in self.template.exploded}
+        self.arguments = self.template.variables
+        self.completers: Dict[str, Completer] = choices(text_parameters(texts, uri_template))
+        self._validator = compile_schema(self.signature.schema)
+
+    def match(self, uri: str) -> Optional[Dict[str, Any]]:
+        """The arguments of the handler for `uri`; None where it is none of this template."""
+        found = self.template.match(uri)
+        return None if found is None or self._validator.errors(found) else found
+
+
+def contents(uri: str, value: Any, mime_type: Optional[str] = None) -> List[Dict[str, Any]]:
+    """The `contents` of a read: what a handler returned, as the wire has it.
+
+    value: a str (text); bytes (blob); a pair of a URI and one of these; a dict with `text` or `blob` as
+    content.resource_contents makes it; or a list of such, for several. uri and mime_type stand where it names none.
+    Raises ResourceNotFound for None and an empty list, for a read is never empty (RES-13); TypeError or ValueError
+    for anything else.
+    """
+    if value is None or value == []:
+        raise ResourceNotFound(uri)
+    return [_contents(uri, item, mime_type) for item in (value if isinstance(value, list) else [value])]
+
+
+def _contents(uri: str, value: Any, mime_type: Optional[str]) -> Dict[str, Any]:
+    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str):
+        uri, value = value
+    if isinstance(value, (str, bytes, bytearray, memoryview)):
+        return resource_contents(uri, value, mime_type)
+    if not isinstance(value, dict):
+        raise TypeError(f"a resource is read as str, bytes, a dict of contents or a list, not {type(value).__name__}")
+    if ("text" in value) == ("blob" in value):
+        raise ValueError(f"the contents of {shown(uri)} must have either text or blob")
+    made = {"uri": uri, "mimeType": mime_type, **value}
+    if isinstance(made.get("blob"), (bytes, bytearray, memoryview)):
+        made.update(resource_contents(made["uri"], made["blob"]))
+    elif "blob" in made:
+        _check_base64(made["blob"])
+    elif not isinstance(made["text"], str):
+        raise TypeError(f"the text of {shown(uri)} must be a string")
+    return {key: member for key, member in made.items() if member is not None}
+
+
+def _check_base64(text: Any) -> None:
+    try:
+        base64.b64decode(text, validate=True)
+    except (binascii.Error, TypeError, ValueError):
+        raise ValueError("a blob is octets, or their standard Base64, padded and without line breaks") from None
+
+
+def advertise(server: "Server", methods: Dict[str, Any], capabilities: Dict[str, Any]) -> None:
+    """Add the capability and the methods of this page, if there are resources or templates (RES-02)."""
+    if server.resources.used or server.resource_templates.used:
+        capabilities["resources"] = {"listChanged": True, "subscribe": True}
+        methods["resources/list"] = list_resources
+        methods["resources/templates/list"] = list_templates
+        methods["resources/read"] = read
+
+
+def list_resources(server: "Server", request: Request) -> Dict[str, Any]:
+    """resources/list: those registered, in that order, then the instances of templates that can tell (RES-03).
+
+    What the caller may not read is not listed, nor is it as an instance of a template that happens to match its URI.
+    """
+    registered, templates = server.resources, server.resource_templates
+    items = {uri: resource.definition for uri, resource in visible(server, request, registered).items()}
+    for template in visible(server, request, templates).values():
+        if template.instances is not None:
+            for definition in template.instances():
+                if definition["uri"] not in registered:
+                    items.setdefault(definition["uri"], definition)
+    return server.listed(request, "resources", items, private=is_scoped(registered) or is_scoped(templates))
+
+
+def list_templates(server: "Server", request: Request) -> Dict[str, Any]:
+    """resources/templates/list: those that the caller may read, in the order of registration."""
+    templates = server.resource_templates
+    items = {text: template.definition for text, template in visible(server, request, templates).items()}
+    return server.listed(request, "resourceTemplates", items, private=is_scoped(templates))
+
+
+def find(resources: Mapping[str, Resource], templates: Mapping[str, ResourceTemplate],
+         uri: str) -> Tuple[Union[Resource, ResourceTemplate], Dict[str, Any]]:
+    """What answers for `uri`, and its arguments: a resource, else the first template that matches.
+
+    Raises ResourceNotFound.
+    """
+    resource = resources.get(uri)
+    if resource is not None:
+        return resource, {}
+    if is_uri(uri):
+        for template in templates.values():
+            arguments = template.match(uri)
+            if arguments is not None:
+                return template, arguments
+    raise ResourceNotFound(uri)
+
+
+def read(server: "Server", request: Request) -> Dict[str, Any]:
+    """resources/read. Raises InvalidParams, ResourceNotFound among them (RES-10), and what the handler raises.
+
+    A result that answers to questions came from is fresh for no time and private, since no cache may keep it
+    (CACHE-08).
+    """
+    uri = request.params.get("uri")
+    if not isinstance(uri, str) or not uri:
+        raise InvalidParams("Invalid params: params.uri must be a non-empty string")
+    found, arguments = find(server.resources, server.resource_templates, uri)
+    require_scopes(server, request, found.scopes)
+
+    def handler(context: Context) -> Any:
+        return found.signature.call(found.function, context, arguments)
+
+    def finish(value: Any) -> Dict[str, Any]:
+        result = {"resultType": "complete", "contents": contents(uri, value, found.mime_type)}
+        answered = "inputResponses" in request.params or "requestState" in request.params
+        return (Hints() if answered else found.hints(server.hints)).onto(result)
+
+    try:
+        return attempt(server, request, uri, None, handler, finish)
+    except ResourceNotFound:
+        raise ResourceNotFound(uri) from None

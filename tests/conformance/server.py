@@ -1,0 +1,275 @@
+"""The server that the official conformance suite examines: what the suite asks for, on mcp_ref's public names alone.
+
+    python3 -m tests.conformance.server --port 8000     the options are those of `python3 -m mcp_ref serve`
+
+It is also the largest example of the library: one of each kind of tool, resource and prompt, and each way to ask. Names
+and texts are the suite's; http-header-validation calls the first tool listed without arguments.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from base64 import b64decode
+from typing import Annotated, Any, Dict, List
+
+from mcp_ref import Context, InputRequired, Server, ToolError, content, form, roots, sampling
+
+server = Server("mcp_ref-conformance", "1.0.0", instructions="One of each thing that the conformance suite calls.")
+
+RED_DOT = b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR42mP4z8AAAAMBAQD3A0FDAAAAAElFTkSuQmCC")
+SILENCE = b64decode("UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQIAAAAAAA==")
+NAME = {"name": {"type": "string"}}
+OK = {"ok": {"type": "boolean"}}
+
+
+# Tools: each kind of result
+
+
+@server.tool
+def test_simple_text() -> str:
+    """Return a text."""
+    return "This is a simple text response for testing."
+
+
+@server.tool
+def test_image_content() -> Dict[str, Any]:
+    """Return an image of one red pixel."""
+    return content.image(RED_DOT, "image/png")
+
+
+@server.tool
+def test_audio_content() -> Dict[str, Any]:
+    """Return one silent sample of audio."""
+    return content.audio(SILENCE, "audio/wav")
+
+
+@server.tool
+def test_embedded_resource() -> Dict[str, Any]:
+    """Return a resource inside the result."""
+    return content.embedded_resource("test://embedded-resource", "This is an embedded resource content.", "text/plain")
+
+
+@server.tool
+def test_multiple_content_types() -> List[Any]:
+    """Return a text, an image and a resource."""
+    data = json.dumps({"test": "data", "value": 123})
+    return ["Multiple content types test:", content.image(RED_DOT, "image/png"),
+            content.embedded_resource("test://mixed-content-resource", data, "application/json")]
+
+
+@server.tool
+def test_error_handling() -> str:
+    """Fail in a way that the model should read."""
+    raise ToolError("This tool intentionally returns an error for testing")
+
+
+@server.tool
+def test_tool_with_progress(ctx: Context) -> str:
+    """Report progress, if the client asked for it."""
+    for percent in (0, 50, 100):
+        ctx.progress(percent, total=100)
+        time.sleep(0.05)
+    return "done"
+
+
+@server.tool
+def test_logging_tool(ctx: Context) -> str:
+    """Log a message, if the client asked for messages."""
+    ctx.log("info", "This is seen by those who ask for it")
+    return "logged"
+
+
+# Tools: arguments
+
+
+@server.tool
+def test_mirrored_argument(region: Annotated[str, {"x-mcp-header": "Region"}]) -> str:
+    """Take an argument that a header repeats, for routers on the way."""
+    return f"region {region}"
+
+
+@server.tool(input_schema={
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "type": "object",
+    "$defs": {"address": {"$anchor": "addressDef", "type": "object",
+                          "properties": {"street": {"type": "string"}, "city": {"type": "string"}}}},
+    "properties": {"name": {"type": "string"}, "address": {"$ref": "#/$defs/address"},
+                   "contactMethod": {"enum": ["phone", "email"]},
+                   "phone": {"type": "string"}, "email": {"type": "string"}},
+    "allOf": [{"anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}],
+    "if": {"properties": {"contactMethod": {"const": "phone"}}, "required": ["contactMethod"]},
+    "then": {"required": ["phone"]},
+    "else": {"required": ["email"]},
+    "additionalProperties": False,
+})
+def json_schema_2020_12_tool(arguments: Dict[str, Any]) -> str:
+    """Take arguments by a schema that no annotation could express."""
+    return f"{len(arguments)} arguments"
+
+
+# Tools that ask
+
+
+@server.tool(accept_unasked=True)
+def test_input_required_result_elicitation(ctx: Context) -> str:
+    """Ask for a name. The suite also answers before it was asked, without requestState."""
+    answer = ctx.elicit("user_name", "What is your name?", NAME)
+    return f"Hello, {answer['name']}!" if answer.accepted else "Hello, whoever you are!"
+
+
+@server.tool
+def test_input_required_result_sampling(ctx: Context) -> List[Any]:
+    """Have the client's model answer a question."""
+    return [ctx.sample("capital_question", "What is the capital of France?", 100)["content"]]
+
+
+@server.tool
+def test_input_required_result_list_roots(ctx: Context) -> str:
+    """List the client's roots."""
+    return "\n".join(root["uri"] for root in ctx.list_roots("client_roots"))
+
+
+@server.tool
+def test_input_required_result_request_state(ctx: Context) -> Any:
+    """Ask with a result of its own making, and find the state that it gave along."""
+    if "confirm" not in ctx.answers:
+        return InputRequired({"confirm": form("Please confirm", OK)}, state="asked")
+    if ctx.state != "asked":
+        raise ToolError("the state is not what was sealed")
+    return "state-ok"
+
+
+@server.tool
+def test_input_required_result_multiple_inputs(ctx: Context) -> str:
+    """Ask three things in one round."""
+    answers = ctx.ask({"user_name": form("What is your name?", NAME),
+                       "greeting": sampling("Generate a greeting", 50),
+                       "client_roots": roots()})
+    return f"{len(answers)} answers"
+
+
+@server.tool
+def test_input_required_result_multi_round(ctx: Context) -> str:
+    """Ask twice, one after the other."""
+    name = ctx.elicit("step1", "Step 1: What is your name?", NAME)
+    color = ctx.elicit("step2", "Step 2: What is your favorite color?", {"color": {"type": "string"}})
+    return f"{name.get('name')} likes {color.get('color')}"
+
+
+@server.tool
+def test_input_required_result_tampered_state(ctx: Context) -> str:
+    """Ask once; the suite then damages the requestState, which never gets here."""
+    return f"confirmed: {ctx.elicit('confirm', 'Please confirm', OK).get('ok')}"
+
+
+@server.tool
+def test_input_required_result_capabilities(ctx: Context) -> str:
+    """Ask only what the client has said it can answer."""
+    questions = {}
+    if "elicitation" in ctx.client_capabilities:
+        questions["user_name"] = form("What is your name?", NAME)
+    if "sampling" in ctx.client_capabilities:
+        questions["greeting"] = sampling("Generate a greeting", 50)
+    return f"{len(ctx.ask(questions))} answers"
+
+
+@server.tool
+def test_missing_capability(ctx: Context) -> List[Any]:
+    """Need sampling; a client without it is told so (-32021)."""
+    return [ctx.sample("greeting", "Generate a greeting", 50)["content"]]
+
+
+@server.tool
+def test_streaming_elicitation(ctx: Context) -> str:
+    """Report progress, then ask: the question ends the stream, it is no request of its own."""
+    ctx.progress(1, total=2)
+    return f"confirmed: {ctx.elicit('confirm', 'Please confirm', OK).get('ok')}"
+
+
+# Tools that change the lists, which those who listen are told
+
+
+@server.tool
+def test_trigger_tool_change() -> str:
+    """Add a tool and take it away again."""
+    server.add_tool(lambda: "", name="test_passing_tool", description="Gone at once.")
+    server.remove_tool("test_passing_tool")
+    return "the list of tools has changed, twice"
+
+
+@server.tool
+def test_trigger_prompt_change() -> str:
+    """Add a prompt and take it away again."""
+    server.add_prompt(lambda: "", name="test_passing_prompt", description="Gone at once.")
+    server.remove_prompt("test_passing_prompt")
+    return "the list of prompts has changed, twice"
+
+
+# Resources
+
+
+@server.resource("test://static-text", mime_type="text/plain")
+def static_text() -> str:
+    """A text."""
+    return "This is the content of the static text resource."
+
+
+@server.resource("test://static-binary", mime_type="image/png")
+def static_binary() -> bytes:
+    """An image."""
+    return RED_DOT
+
+
+@server.resource("test://template/{id}/data", mime_type="application/json")
+def template_data(id: str) -> str:
+    """One resource for each id."""
+    return json.dumps({"id": id, "templateTest": True, "data": f"Data for ID: {id}"})
+
+
+# Prompts
+
+
+@server.prompt
+def test_simple_prompt() -> str:
+    """A prompt without arguments."""
+    return "This is a simple prompt for testing."
+
+
+@server.prompt
+def test_prompt_with_arguments(arg1: Annotated[str, "First test argument"],
+                               arg2: Annotated[str, "Second test argument"]) -> str:
+    """A prompt with two arguments."""
+    return f"Prompt with arguments: arg1='{arg1}', arg2='{arg2}'"
+
+
+@server.completion("test_prompt_with_arguments", "arg1")
+def complete_arg1(value: str) -> List[str]:
+    return [word for word in ("paris", "park", "party", "test") if word.startswith(value)]
+
+
+@server.prompt
+def test_prompt_with_embedded_resource(resourceUri: Annotated[str, "URI of the resource to embed"]) -> List[Any]:
+    """A prompt with a resource inside."""
+    return [content.embedded_resource(resourceUri, "Embedded resource content for testing.", "text/plain"),
+            "Please process the embedded resource above."]
+
+
+@server.prompt
+def test_prompt_with_image() -> List[Any]:
+    """A prompt with an image inside."""
+    return [content.image(RED_DOT, "image/png"), "Please analyze the image above."]
+
+
+@server.prompt
+def test_input_required_result_prompt(ctx: Context) -> str:
+    """A prompt that asks."""
+    answer = ctx.elicit("user_context", "What context should the prompt use?", {"context": {"type": "string"}})
+    return f"Use this context: {answer.get('context', 'none')}"
+
+
+if __name__ == "__main__":
+    from mcp_ref.cli import main
+
+    sys.exit(main(["serve", "tests.conformance.server:server", *sys.argv[1:]]))

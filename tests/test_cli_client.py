@@ -1,0 +1,224 @@
+"""The commands discover, list and call: arguments, output, exit status, and never a traceback."""
+
+import contextlib
+import io
+import json
+import socket
+import subprocess
+import sys
+import unittest
+from typing import Any, List, NamedTuple
+from unittest import mock
+
+from mcp_ref.base.meta import CLIENT_CAPABILITIES, SERVER_INFO
+from mcp_ref.cli import main
+from mcp_ref.client.arguments import from_pairs
+from mcp_ref.demo import server as demo
+from mcp_ref.transports.http_server import HTTPServer
+from tests.stub_http import Stub, asks, error, events, raw, result, said
+
+TOOL = {"name": "t", "description": "Does it.\nWell.", "inputSchema": {"type": "object", "properties": {
+    "zip": {"type": "string"}, "n": {"type": "integer"}, "x": {"type": "number"}, "b": {"type": "boolean"},
+    "l": {"type": "array"}, "o": {"type": "object"}, "m": {"type": ["integer", "null"]},
+    "u": {"anyOf": [{"type": "integer"}, {"type": "null"}]}, "s": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+    "r": {"$ref": "#/$defs/Size"}, "e": {"enum": ["1", "2"]}, "any": {}},
+    "$defs": {"Size": {"type": "integer"}}}}
+FORM = {"a": {"method": "elicitation/create", "params": {"message": "m", "requestedSchema": {
+    "type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}}}}
+
+
+class Done(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def run(*arguments: str, stdin: Any = None) -> Done:
+    out, err = io.StringIO(), io.StringIO()
+    with mock.patch.object(sys, "stdin", stdin or io.StringIO()), contextlib.redirect_stdout(out):
+        with contextlib.redirect_stderr(err):
+            try:
+                status = main(list(arguments))
+            except SystemExit as stop:
+                status = int(stop.code or 0)
+    return Done(status, out.getvalue(), err.getvalue())
+
+
+class Case(unittest.TestCase):
+    def fails(self, done: Done, status: int, words: str) -> None:
+        """One line on the standard error, nothing on the standard output."""
+        self.assertEqual((done.status, done.out), (status, ""), done.err)
+        self.assertEqual(done.err.count("\n"), 1, done.err)
+        self.assertTrue(done.err.startswith("mcp_ref: "), done.err)
+        self.assertIn(words, done.err)
+
+
+class Arguments(Case):
+    def test_arguments_are_read_by_the_schema(self) -> None:
+        given = ["zip=01234", "n=7", "x=1.5", "b=false", "l=[1]", 'o={"a":1}', "m=null", "u=3", "s=5", "r=4", "e=1",
+                 "any=01", "other=[1]"]
+        with Stub(result(tools=[TOOL]), said("done")) as stub:
+            done = run("call", stub.url, "t", *[part for each in given for part in ("--arg", each)])
+        self.assertEqual(done, Done(0, "done\n", ""))
+        self.assertEqual(stub.seen[1].params["arguments"], {
+            "zip": "01234", "n": 7, "x": 1.5, "b": False, "l": [1], "o": {"a": 1}, "m": None, "u": 3, "s": "5", "r": 4,
+            "e": "1", "any": "01", "other": [1]})
+
+    def test_awkward_text(self) -> None:
+        schema = {"type": "object", "properties": {name: {"type": "string"} for name in ("eq", "empty", "note")}}
+        with Stub(result(tools=[{"name": "t", "inputSchema": schema}]), said()) as stub:
+            run("call", stub.url, "t", "--arg", "eq=a=b", "--arg", "empty=", "--arg", "note=--dry-run")
+        self.assertEqual(stub.seen[1].params["arguments"], {"eq": "a=b", "empty": "", "note": "--dry-run"})
+
+    def test_wrong_arguments_are_named_and_nothing_is_called(self) -> None:
+        for given, words in (("n=abc", "argument n must be an integer"), ("n=1.5", "argument n"),
+                             ("n=true", "argument n"),
+                             ("b=yes", "argument b must be a boolean"), ("l={}", "argument l must be an array"),
+                             ("u=x", "argument u must be an integer or null"), ("noequals", "NAME=VALUE"),
+                             ("=x", "NAME=VALUE")):
+            with self.subTest(given), Stub(result(tools=[TOOL]), said()) as stub:
+                self.fails(run("call", stub.url, "t", "--arg", given), 2, words)
+                self.assertNotIn("tools/call", [seen.header("Mcp-Method") for seen in stub.seen])
+        with Stub(result(tools=[TOOL])) as stub:
+            self.fails(run("call", stub.url, "t", "--arg", "n=1", "--arg", "n=2"), 2, "twice")
+            self.fails(run("call", stub.url, "t", "--arg", "n=1", "--json", "{}"), 2, "not both")
+            for text in ("[1]", "7", "{", '{"a":1,"a":2}'):
+                self.fails(run("call", stub.url, "t", "--json", text), 2, "--json")
+
+    def test_json_passes_as_it_is(self) -> None:
+        with Stub(said()) as stub:
+            run("call", stub.url, "t", "--json", '{"n": "abc", "zip": 1}')
+        self.assertEqual(stub.seen[0].params["arguments"], {"n": "abc", "zip": 1})
+
+    def test_schemas_that_make_no_sense_are_no_obstacle(self) -> None:
+        odd: List[Any] = [True, 7, {"type": 7}, {"type": []}, {"anyOf": 3}, {"$ref": "#/x"}, {"$ref": "http://x"},
+                          {"$ref": "#/properties/a"}, {"enum": []}]
+        for field in odd:
+            self.assertEqual(from_pairs([("a", "x")], {"properties": {"a": field}}), {"a": "x"}, field)
+        self.assertEqual(from_pairs([("a", "1")], {"properties": []}), {"a": 1})
+
+
+class Output(Case):
+    def test_content(self) -> None:
+        blocks = [{"type": "text", "text": "hi"}, {"type": "image", "data": "AAAA", "mimeType": "image/png"},
+                  {"type": "resource_link", "uri": "file:///x", "name": "x"},
+                  {"type": "resource", "resource": {"uri": "u", "text": "t"}}, {"type": 7}, {}]
+        with Stub(result(content=blocks, structuredContent={"a": 1})) as stub:
+            self.assertEqual(run("call", stub.url, "t").out.splitlines(), [
+                "hi", "[image, image/png, 3 octets]", "[resource_link, x, file:///x]", "[resource, u]", "[7]",
+                "[block of no type]"])
+            self.assertEqual(json.loads(run("call", stub.url, "t", "--output", "json").out)["content"], blocks)
+        with Stub(result(content=[], structuredContent={"a": 1})) as stub:
+            self.assertEqual(json.loads(run("call", stub.url, "t").out), {"a": 1})
+
+    def test_a_failed_tool(self) -> None:
+        with Stub(result(content=[{"type": "text", "text": "no"}], isError=True)) as stub:
+            self.assertEqual(run("call", stub.url, "t"), Done(1, "no\n", ""))
+
+    def test_discover_and_list(self) -> None:
+        info = {SERVER_INFO: {"name": "s", "version": "1"}}
+        found = result(supportedVersions=["2026-07-28"], capabilities={"tools": {}}, instructions="Ask.", _meta=info)
+        with Stub(found) as stub:
+            self.assertEqual(run("discover", stub.url).out,
+                             "s 1\nversions: 2026-07-28\ncapabilities: tools\nAsk.\n")
+        with Stub(result(_meta=7)) as stub:
+            self.assertEqual(run("discover", stub.url).status, 0)
+        with Stub(result(tools=[TOOL])) as stub:
+            self.assertEqual(run("list", stub.url).out, "t  Does it.\n")
+            self.assertEqual(json.loads(run("list", stub.url, "--output", "json").out), {"tools": [TOOL]})
+        with Stub(result(resourceTemplates=[{"uriTemplate": "x://{y}", "name": "n"}])) as stub:
+            self.assertEqual(run("list", stub.url, "--kind", "templates").out, "x://{y}\n")
+
+    def test_progress_goes_to_the_standard_error(self) -> None:
+        note = {"jsonrpc": "2.0", "method": "notifications/progress",
+                "params": {"progressToken": 1, "progress": 1, "total": 2, "message": "half\x1b"}}
+        with Stub(events(note, last=said())) as stub:
+            self.assertEqual(run("call", stub.url, "t"), Done(0, "ok\n", "progress 1/2 half\\x1b\n"))
+
+    def test_raw(self) -> None:
+        with Stub(said("hi")) as stub:
+            done = run("call", stub.url, "t", "--raw", "--header", "Authorization: Bearer tok")
+        self.assertIn(f"POST /mcp HTTP/1.1\nContent-Length: {len(stub.seen[0].body)}\nHost: {stub.place}\n", done.out)
+        self.assertIn("\n\n" + stub.seen[0].body.decode() + "\n", done.out)
+        self.assertRegex(done.out, r'(?s)\nHTTP/1.0 200 OK\n.*"text": "hi"')
+        self.assertIn("Authorization: …\n", done.out)
+        self.assertNotIn("tok\n", done.out)
+        self.assertEqual(stub.seen[0].header("Authorization"), "Bearer tok")
+
+    def test_control_characters_are_escaped_on_a_terminal_only(self) -> None:
+        with Stub(said("a\x1b[2Jb\n\tc")) as stub:
+            self.assertEqual(run("call", stub.url, "t").out, "a\x1b[2Jb\n\tc\n")
+            screen = Terminal()
+            with contextlib.redirect_stdout(screen):
+                main(["call", stub.url, "t"])
+            self.assertEqual(screen.getvalue(), "a\\x1b[2Jb\n\tc\n")
+
+
+class Failures(Case):
+    def test_the_server_says_no(self) -> None:
+        with Stub(error(-32602, "bad\x1b\nthing", data={"supported": ["x"]})) as stub:
+            self.fails(run("call", stub.url, "t"), 1, '-32602 bad\\x1b thing {"supported": ["x"]}')
+        with Stub(raw(401, b"login\nfirst", "text/plain")) as stub:
+            self.fails(run("discover", stub.url), 1, "HTTP 401: login first")
+        with Stub(raw(200, b"[]")) as stub:
+            self.fails(run("list", stub.url), 1, "array")
+        with Stub(said()) as stub:
+            stub.script = [raw(200, stub.drip(b" "))]
+            self.fails(run("call", stub.url, "t", "--timeout", "0.2"), 1, "no answer within 0.2 s")
+
+    def test_usage_and_unreachable(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            url = f"http://u:secret@127.0.0.1:{taken.getsockname()[1]}/mcp"
+        done = run("discover", url)
+        self.fails(done, 2, "cannot reach http://127.0.0.1:")
+        self.assertNotIn("secret", done.err)
+        for arguments, words in ((("discover", "ftp://x"), "http://"),
+                                 (("discover", url, "--timeout", "-1"), "timeout"),
+                                 (("list", url, "--header", "x"), "Name: value"),
+                                 (("list", url, "--header", "Mcp-Name: x"), "set by the protocol")):
+            self.fails(run(*arguments), 2, words)
+        self.assertEqual(run("list", url, "--kind", "x").status, 2)
+        self.assertEqual(run("call", url).status, 2)
+
+
+class Input(Case):
+    def test_without_a_terminal_it_is_declined_with_a_note(self) -> None:
+        with Stub(asks(FORM), said()) as stub:
+            done = run("call", stub.url, "t", stdin=io.StringIO("Ada\ns\n"))
+        self.assertEqual((done.status, done.out), (0, "ok\n"))
+        self.assertRegex(done.err, r"^mcp_ref: http://127.* declined: standard input is no terminal.*--stdin.*\n$")
+        self.assertEqual(stub.seen[1].params["inputResponses"], {"a": {"action": "decline"}})
+
+    def test_in_a_terminal_or_from_a_pipe_on_request(self) -> None:
+        for options, stdin in (((), Terminal("Ada\ns\n")), (("--stdin",), io.StringIO("Ada\ns\n"))):
+            with Stub(asks(FORM), said()) as stub:
+                done = run("call", stub.url, "t", *options, stdin=stdin)
+            self.assertEqual(done.out, "ok\n")
+            self.assertIn(f"{stub.url} asks for information", done.err)
+            self.assertEqual(stub.seen[1].params["inputResponses"],
+                             {"a": {"action": "accept", "content": {"name": "Ada"}}})
+
+    def test_no_input_declares_nothing(self) -> None:
+        with Stub(said()) as stub:
+            run("call", stub.url, "t", "--no-input")
+            run("call", stub.url, "t")
+        declared = [seen.params["_meta"][CLIENT_CAPABILITIES] for seen in stub.seen]
+        self.assertEqual(declared, [{}, {"elicitation": {"form": {}, "url": {}}}])
+
+
+class AgainstTheDemo(Case):
+    def test_a_process_of_its_own(self) -> None:
+        with HTTPServer(demo, port=0) as running:
+            command = [sys.executable, "-m", "mcp_ref", "call", running.url, "greet", "--stdin"]
+            done = subprocess.run(command, input="Ada\ns\n", stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  encoding="utf-8", timeout=20)
+        self.assertEqual((done.returncode, done.stdout), (0, "Hello, Ada!\n"), done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,180 @@
+"""The client against a network that fails, drips, redirects and streams."""
+
+import contextlib
+import os
+import socket
+import threading
+import time
+import unittest
+from typing import Any, Dict, List, Tuple
+from unittest import mock
+
+from mcp_ref.base.errors import (
+    HTTPError,
+    Timeout,
+    TransportError,
+    Unreachable,
+)
+from mcp_ref.base.meta import LOG_LEVEL
+from mcp_ref.client.client import Client
+from tests.stub_http import ClientCase, Stub, events, raw, said
+
+
+class Streams(ClientCase):
+    def progress(self, token: Any, value: Any, **more: Any) -> Dict[str, Any]:
+        return {"jsonrpc": "2.0", "method": "notifications/progress",
+                "params": {"progressToken": token, "progress": value, **more}}
+
+    def test_progress_of_this_request_alone(self) -> None:
+        heard: List[Any] = []
+        notes = [b": hello\r\n\r\n", b"event: message\r\nid: 1\r\ndata: \r\n\r\n",
+                 self.progress(1, 1, total=3, message="a"), self.progress("1", 2),
+                 self.progress(True, 2), self.progress(2, 2), self.progress(1, "2"),
+                 self.progress(1, 2.5), {"jsonrpc": "2.0", "method": "notifications/progress"},
+                 {"jsonrpc": "2.0", "method": "notifications/other", "params": {}},
+                 {"jsonrpc": "2.0", "id": 1, "method": "roots/list"}]
+        with self.talk(events(*notes, last=said(), kind="Text/Event-Stream;charset=utf-8")) as (stub, client):
+            client.call_tool("t", on_progress=lambda *given: heard.append(given))
+            client.call_tool("t", on_progress=lambda *given: None)
+            client.call_tool("t")
+        self.assertEqual(heard, [(1, 3, "a"), (2.5, None, None)])
+        tokens = [seen.params["_meta"].get("progressToken") for seen in stub.seen]
+        self.assertEqual(tokens, [1, 2, None], "PROG-02, and none where nobody listens")
+        self.assertEqual(len(stub.seen), 3, "a server's request is never answered (HTTP-11)")
+
+    def test_a_token_of_the_callers_own_keeps_its_type(self) -> None:
+        for token in (0, ""):
+            heard: List[Any] = []
+            other = "0" if token == 0 else 0
+            with self.talk(events(self.progress(token, 1), self.progress(other, 2), last=said())) as (stub, client):
+                client.call_tool("t", meta={"progressToken": token}, on_progress=lambda *given: heard.append(given[0]))
+            self.assertEqual((stub.seen[0].params["_meta"]["progressToken"], heard), (token, [1]))
+
+    def test_log_messages(self) -> None:
+        heard: List[Any] = []
+        notes = [{"jsonrpc": "2.0", "method": "notifications/message", "params": params} for params in (
+            {"level": "info", "data": {"a": 1}, "logger": "db"}, {"level": "loud", "data": 1}, {"level": "info"})]
+        with self.talk(events(*notes, last=said()), on_log=lambda *given: heard.append(given)) as (stub, client):
+            client.call_tool("t")
+        self.assertEqual(heard, [("info", {"a": 1}, "db")])
+        self.assertEqual(stub.seen[0].params["_meta"][LOG_LEVEL], "info")
+
+    def test_a_stream_without_the_response(self) -> None:
+        self.refused(events(self.progress(1, 1)), TransportError, "without the response")
+        whole = b'data: {"jsonrpc":"2.0","id":1,"result":{"content":[]}}\n'
+        self.refused(events(whole), TransportError, "without the response")
+        self.refused(events(b"data: hello\n\n"), TransportError, "strict JSON")
+
+    def test_a_fault_of_the_callers_callback_is_the_callers(self) -> None:
+        def fail(*_: Any) -> None:
+            raise KeyError("mine")
+
+        with self.talk(events(self.progress(1, 1), last=said())) as (_, client):
+            with self.assertRaisesRegex(KeyError, "mine"):
+                client.call_tool("t", on_progress=fail)
+
+
+class Network(ClientCase):
+    def test_the_timeout_is_total(self) -> None:
+        for part, kind in ((b": still here\n\n", "text/event-stream"), (b" ", "application/json")):
+            with self.talk(said()) as (stub, client):
+                stub.script = [raw(200, stub.drip(part), kind)]
+                began = time.monotonic()
+                with self.assertRaisesRegex(Timeout, "0.3 s"):
+                    client.call_tool("t", timeout=0.3)
+                self.assertLess(time.monotonic() - began, 2.0)
+
+    def test_a_head_that_never_ends_times_out(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            def drip() -> None:
+                peer, _ = listening.accept()
+                with peer, contextlib.suppress(OSError):
+                    peer.sendall(b"HTTP/1.1 200 OK\r\nX-A: ")
+                    while not over.wait(0.02):
+                        peer.sendall(b"a")
+
+            over = threading.Event()
+            thread = threading.Thread(target=drip)
+            thread.start()
+            with self.assertRaises(Timeout):
+                Client(f"http://127.0.0.1:{listening.getsockname()[1]}/").discover(timeout=0.3)
+            over.set()
+            thread.join()
+
+    def test_unreachable_names_the_url_without_its_secrets(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+        with self.assertRaises(Unreachable) as caught:
+            Client(f"http://ada:secret@127.0.0.1:{port}/mcp").discover()
+        self.assertIn(f"cannot reach http://127.0.0.1:{port}/mcp", str(caught.exception))
+        self.assertNotIn("secret", str(caught.exception))
+        self.assertIsNone(caught.exception.__cause__)
+
+    def test_a_server_that_hangs_up(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            thread = threading.Thread(target=lambda: listening.accept()[0].close())
+            thread.start()
+            with self.assertRaisesRegex(TransportError, "broke off") as caught:
+                Client(f"http://127.0.0.1:{listening.getsockname()[1]}/").discover(timeout=5)
+            self.assertNotIsInstance(caught.exception, Unreachable)
+            thread.join()
+
+    def test_redirects(self) -> None:
+        with Stub(said()) as other:
+            for status, target in ((302, "/there"), (301, "/there"), (303, "/there"), (307, f"{other.url}?x"),
+                                   (308, f"{other.url}?x")):
+                made = self.refused(raw(status, b"", Location=target), HTTPError, "redirected to http://127.0.0.1:")
+                self.assertEqual(made.status, status)
+            self.refused(raw(307, b"", Location="javascript:1"), HTTPError)
+            self.assertEqual(other.seen, [], "nothing may be sent to another origin")
+        with self.talk(raw(307, b"", Location="/there"), said()) as (stub, client):
+            client.call_tool("t")
+            self.assertEqual([(seen.method, seen.path) for seen in stub.seen], [("POST", "/mcp"), ("POST", "/there")])
+            self.assertEqual(stub.seen[0].body, stub.seen[1].body)
+        self.refused(raw(308, b"", Location="/mcp"), TransportError, "redirects more than")
+
+    def test_proxies_are_honoured_but_never_for_loopback(self) -> None:
+        with Stub(said()) as proxy:
+            settings = {"http_proxy": f"http://{proxy.place}", "no_proxy": "direct.test"}
+            with mock.patch.dict(os.environ, settings):
+                Client("http://server.test/mcp").call_tool("t")
+                self.assertEqual(proxy.seen[0].path, "http://server.test/mcp")
+                with self.assertRaises(Unreachable), mock.patch("socket.getaddrinfo", side_effect=OSError("no name")):
+                    Client("http://direct.test/mcp").call_tool("t")
+                with Stub(said()) as stub:
+                    for host in ("127.0.0.1", "localhost"):
+                        Client(stub.url.replace("127.0.0.1", host)).call_tool("t")
+                    self.assertEqual([seen.path for seen in stub.seen], ["/mcp", "/mcp"])
+            self.assertEqual(len(proxy.seen), 1)
+
+    def test_the_wire_hook_sees_all_but_secrets(self) -> None:
+        seen: List[Tuple[str, str]] = []
+        with self.talk(said("hi"), headers={"Authorization": "Bearer tok"}, wire=lambda *both: seen.append(both)) as (
+                stub, client):
+            client.call_tool("t")
+        (sent, received), = seen
+        self.assertTrue(sent.startswith("POST /mcp HTTP/1.1\r\n"), sent)
+        for line in (f"Host: {stub.place}", "Content-Length: ", "Mcp-Name: t", "Authorization: …"):
+            self.assertIn("\r\n" + line, sent)
+        self.assertTrue(sent.encode().endswith(b"\r\n\r\n" + stub.seen[0].body))
+        self.assertNotIn("tok", sent)
+        self.assertEqual(stub.seen[0].header("Authorization"), "Bearer tok")
+        self.assertRegex(received, r"(?s)^HTTP/1.0 200 OK\r\n.*\r\n\r\n\{.*\}$")
+
+    def test_user_and_password_of_the_url_become_authorization(self) -> None:
+        with Stub(said()) as stub:
+            client = Client(stub.url.replace("http://", "http://ada:p%40ss@"))
+            client.call_tool("t")
+            self.assertEqual(client.url, stub.url)
+        self.assertEqual(stub.seen[0].header("Authorization"), "Basic YWRhOnBAc3M=")
+
+    def test_a_closed_client_sends_nothing(self) -> None:
+        with self.talk(said()) as (stub, client):
+            client.close()
+            with self.assertRaisesRegex(TransportError, "closed"):
+                client.call_tool("t")
+            self.assertEqual(stub.seen, [])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,385 @@
+"""The HTTP binding on the wire: framing, limits, keep-alive, streams, and clients that go away."""
+
+import json
+import logging
+import socket
+import threading
+import unittest
+
+from mcp_ref import Server
+from mcp_ref.transports.http_server import HTTPServer, Limits
+
+from .support import RawClient, events, message
+
+
+def make():
+    server = Server("wire", "1")
+
+    @server.tool
+    def echo(ctx, text: str = "") -> str:
+        return text
+
+    @server.tool
+    def steps(ctx, fail: bool = False) -> str:
+        for value in (1, 2, 2, 3):
+            ctx.progress(value, total=3)
+        if fail:
+            raise RuntimeError("secret")
+        return "done"
+
+    return server
+
+
+class Wire(unittest.TestCase):
+    limits = dict(connections=8, idle=5.0, arrive=5.0, grace=2.0)
+
+    def setUp(self):
+        self.mcp = make()
+        self.http = HTTPServer(self.mcp, port=0, limits=Limits(**self.limits)).start()
+        self.addCleanup(self.http.stop)
+
+    def client(self, timeout=10.0):
+        made = RawClient(self.http.url, timeout)
+        self.addCleanup(made.socket.close)
+        return made
+
+    def assert_alive(self, client=None):
+        client = client or self.client()
+        client.request(message("server/discover"))
+        self.assertEqual(client.response().status, 200)
+
+
+class Framing(Wire):
+    BODY = message("tools/call", {"name": "echo", "arguments": {"text": "hi"}})
+
+    def test_keep_alive_and_pipelining(self):
+        client = self.client()
+        client.send(client.octets(self.BODY) * 3)
+        for _ in range(3):
+            reply = client.response()
+            self.assertEqual((reply.status, reply.headers["content-type"]), (200, "application/json"))
+            self.assertEqual(reply.json["result"]["content"][0]["text"], "hi")
+            self.assertNotIn("connection", reply.headers)
+            self.assertNotIn("mcp-session-id", reply.headers)
+
+    def test_one_octet_at_a_time(self):
+        client = self.client()
+        for octet in client.octets(self.BODY):
+            client.send(bytes([octet]))
+        self.assertEqual(client.response().status, 200)
+
+    def test_white_space_and_case_of_field_names(self):
+        raw = json.dumps(self.BODY).encode()
+        client = self.client()
+        client.send(b"POST /mcp HTTP/1.1\r\nHOST:localhost\r\ncontent-TYPE: application/json\r\naccept:*/*\r\n"
+                    b"mcp-method:tools/call\r\nMCP-NAME: \t echo \t\r\nmcp-protocol-version:  2026-07-28 \r\n"
+                    b"Mcp-Session-Id: x\r\nLast-Event-ID: 7\r\nContent-Length: %d\r\n\r\n" % len(raw) + raw)
+        self.assertEqual(client.response().status, 200)
+
+    def test_absolute_target(self):
+        client = self.client()
+        client.send(client.octets(self.BODY).replace(b"POST /mcp", b"POST http://localhost/mcp"))
+        self.assertEqual(client.response().status, 200)
+        client.send(client.octets(self.BODY).replace(b"POST /mcp", b"POST http://evil.example/mcp"))
+        self.assertEqual(client.response().status, 403)
+
+    def test_chunked_body(self):
+        raw = json.dumps(self.BODY).encode()
+        client = self.client()
+        octets = client.octets(self.BODY, content_length=None, transfer_encoding="chunked")[: -len(raw)]
+        chunks = b"".join(b"%X;ext=1\r\n%s\r\n" % (len(raw[i:i + 7]), raw[i:i + 7]) for i in range(0, len(raw), 7))
+        client.send(octets + chunks + b"0\r\nTrailer: x\r\n\r\n")
+        self.assertEqual(client.response().status, 200)
+        self.assert_alive(client)
+
+    def test_malformed_chunks(self):
+        for chunks in (b"zz\r\n", b"-1\r\n", b"5\r\nabcdefg\r\n", b"\r\n", b"0x5\r\nabcde\r\n", b"FFFFFFFFF\r\n",
+                       b"5" + b" " * 2000):
+            client = self.client()
+            client.send(client.octets(b"", content_length=None, transfer_encoding="chunked") + chunks)
+            reply = client.response()
+            self.assertEqual((reply.status, reply.headers.get("connection")), (400, "close"), chunks[:20])
+            self.assertTrue(client.closed())
+
+    def test_a_chunked_body_over_the_limit(self):
+        self.http.endpoint.max_body = 100_000
+        client = self.client()
+        client.send(client.octets(b"", content_length=None, transfer_encoding="chunked"))
+        try:
+            for _ in range(40):
+                client.send(b"10000\r\n" + b"x" * 65536 + b"\r\n")
+        except ConnectionError:
+            pass
+        self.assertEqual(client.response().status, 413)
+
+    def test_bad_lengths_are_answered_and_the_connection_closed(self):
+        for fields, status in (({"content_length": "-1"}, 400), ({"content_length": "abc"}, 400),
+                               ({"content_length": "5, 6"}, 400), ({"content_length": "+5"}, 400),
+                               ({"content_length": ""}, 400), ({"content_length": "99999999"}, 413),
+                               ({"content_length": "5", "transfer_encoding": "chunked"}, 400),
+                               ({"content_length": None, "transfer_encoding": "gzip, chunked"}, 400)):
+            client = self.client()
+            client.send(client.octets(b"hello", **fields))
+            reply = client.response()
+            self.assertEqual((reply.status, reply.headers.get("connection")), (status, "close"), fields)
+            self.assertTrue(client.closed())
+
+    def test_two_content_lengths(self):
+        client = self.client()
+        client.send(client.octets(b"hello").replace(b"\r\n\r\n", b"\r\nContent-Length: 5\r\n\r\n"))
+        self.assertEqual(client.response().status, 400)
+        self.assertTrue(client.closed())
+
+    def test_no_length(self):
+        client = self.client()
+        client.send(client.octets(b"", content_length=None))
+        self.assertEqual(client.response().status, 411)
+        self.assert_alive(client)
+
+    def test_a_body_that_ends_early(self):
+        client = self.client()
+        client.send(client.octets(self.BODY, content_length="5000"))
+        client.socket.shutdown(socket.SHUT_WR)
+        self.assertEqual(client.response().status, 400)
+        self.assert_alive()
+
+    def test_octets_of_a_refused_body_are_never_a_request(self):
+        smuggled = b"GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n".ljust(300, b" ")
+        for fields, line, status in (({"host": "evil.example"}, b"POST /mcp", 403), ({}, b"POST /x", 404),
+                                     ({}, b"PUT /mcp", 405), ({"accept": "text/html"}, b"POST /mcp", 406)):
+            client = self.client()
+            client.send(client.octets(smuggled, **fields).replace(b"POST /mcp", line) + client.octets(self.BODY))
+            self.assertEqual(client.response().status, status)
+            self.assertEqual(client.response().status, 200)
+
+    def test_malformed_heads(self):
+        for raw in (b"\x00\x01\r\n\r\n", b"POST /mcp\r\n\r\n", b"POST /mcp HTTP/2.0\r\n\r\n",
+                    b"POST  /mcp HTTP/1.1\r\n\r\n", b"POST /m cp HTTP/1.1\r\n\r\n",
+                    b"POST /mcp HTTP/1.1\r\nNo colon\r\n\r\n",
+                    b"POST /mcp HTTP/1.1\r\nHost : x\r\n\r\n", b"POST /mcp HTTP/1.1\r\n: x\r\n\r\n",
+                    b"POST /mcp HTTP/1.1\r\nA: b\r\n folded\r\n\r\n", b"POST /mcp HTTP/1.1\r\nA: b\x00\r\n\r\n",
+                    b"POST /mcp HTTP/1.1\r\nA: b\nC: d\r\n\r\n", b"POST /mcp HTTP/1.1\rHost: x\r\n\r\n"):
+            client = self.client()
+            client.send(raw)
+            reply = client.response()
+            self.assertEqual((reply.status, reply.headers["connection"]), (400, "close"), raw)
+            client.socket.close()
+
+    def test_a_head_too_large(self):
+        for extra in (b"A: " + b"x" * 40000, b"\r\n".join(b"A%d: x" % i for i in range(200))):
+            client = self.client()
+            client.send(b"POST /mcp HTTP/1.1\r\n" + extra + b"\r\n\r\n")
+            self.assertEqual(client.response().status, 431)
+
+    def test_the_socket_sees_a_repeated_mirror(self):
+        for name in ("Mcp-Method: tools/list", "Mcp-Name: drop", "MCP-Protocol-Version: 2025-11-25"):
+            client = self.client()
+            client.send(client.octets(self.BODY).replace(b"\r\n\r\n", f"\r\n{name}\r\n\r\n".encode(), 1))
+            reply = client.response()
+            self.assertEqual((reply.status, reply.json["error"]["code"], reply.json["id"]), (400, -32020, 1))
+
+    def test_two_hosts(self):
+        client = self.client()
+        client.send(client.octets(self.BODY).replace(b"\r\n\r\n", b"\r\nHost: localhost\r\n\r\n", 1))
+        self.assertEqual(client.response().status, 400)
+
+    def test_expect_100_continue(self):
+        client = self.client()
+        octets = client.octets(self.BODY, expect="100-continue")
+        head, _, body = octets.partition(b"\r\n\r\n")
+        client.send(head + b"\r\n\r\n")
+        self.assertEqual(client.head().status, 100)
+        client.send(body)
+        self.assertEqual(client.response().status, 200)
+        client.send(head.replace(b"/mcp", b"/other") + b"\r\n\r\n")
+        reply = client.response()
+        self.assertEqual((reply.status, reply.headers["connection"]), (404, "close"))
+
+    def test_http_1_0_and_connection_close(self):
+        for octets in (self.client().octets(self.BODY).replace(b"HTTP/1.1", b"HTTP/1.0"),
+                       self.client().octets(self.BODY, connection="close")):
+            client = self.client()
+            client.send(octets)
+            reply = client.response()
+            self.assertEqual((reply.status, reply.headers["connection"]), (200, "close"))
+            self.assertTrue(client.closed())
+
+    def test_a_notification_has_no_body(self):
+        client = self.client()
+        client.request({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})
+        reply = client.response()
+        self.assertEqual((reply.status, reply.body), (202, b""))
+        self.assert_alive(client)
+
+
+class Streams(Wire):
+    def steps(self, token, **arguments):
+        params = {"name": "steps", "arguments": arguments}
+        body = message("tools/call", params, id=3)
+        if token is not None:
+            body["params"]["_meta"]["progressToken"] = token
+        return body
+
+    def test_progress_then_the_response_then_the_end(self):
+        for token in ("p", 0, ""):
+            client = self.client()
+            client.request(self.steps(token))
+            reply = client.response()
+            self.assertEqual((reply.status, reply.headers["content-type"], reply.headers["x-accel-buffering"]),
+                             (200, "text/event-stream", "no"))
+            *sent, last = events(reply.body)
+            self.assertEqual([one["params"]["progress"] for one in sent], [1, 2, 3])
+            for one in sent:
+                self.assertEqual((one["method"], one["params"]["progressToken"], type(one["params"]["progressToken"])),
+                                 ("notifications/progress", token, type(token)))
+                self.assertNotIn("id", one)
+            self.assertEqual((last["id"], last["result"]["content"][0]["text"]), (3, "done"))
+            self.assert_alive(client)
+
+    def test_without_a_token_there_is_no_stream(self):
+        client = self.client()
+        client.request(self.steps(None))
+        self.assertEqual(client.response().headers["content-type"], "application/json")
+
+    def test_an_error_after_the_stream_is_open_is_its_last_message(self):
+        logging.disable(logging.CRITICAL)
+        self.addCleanup(logging.disable, logging.NOTSET)
+        client = self.client()
+        client.request(self.steps("p", fail=True))
+        reply = client.response()
+        last = events(reply.body)[-1]
+        self.assertTrue(last["result"]["isError"])
+        self.assertNotIn("secret", reply.body.decode())
+
+    def test_http_1_0_gets_a_stream_that_ends_with_the_connection(self):
+        client = self.client()
+        client.send(client.octets(self.steps("p")).replace(b"HTTP/1.1", b"HTTP/1.0"))
+        self.assertNotIn("transfer-encoding", client.head().headers)
+        while client.more():
+            pass
+        self.assertEqual(len(events(client.buffer)), 4)
+
+
+class Leaving(Wire):
+    def setUp(self):
+        super().setUp()
+        self.started, self.noticed, self.release = threading.Event(), threading.Event(), threading.Event()
+        self.addCleanup(self.release.set)
+
+        @self.mcp.tool
+        def hold(ctx, report: bool = False) -> str:
+            self.started.set()
+            while not ctx.cancelled:
+                if report:
+                    ctx.progress(0)
+                if self.release.wait(0.01):
+                    return "released"
+            self.noticed.set()
+            ctx.check_cancelled()
+            return "never sent"
+
+    def test_a_client_that_goes_away_cancels_its_request(self):
+        for report in (False, True):
+            self.started.clear(), self.noticed.clear()
+            body = message("tools/call", {"name": "hold", "arguments": {"report": report}})
+            body["params"]["_meta"]["progressToken"] = 1
+            client = self.client()
+            client.request(body)
+            self.assertTrue(self.started.wait(5))
+            client.socket.close()
+            self.assertTrue(self.noticed.wait(5), f"report={report}")
+        self.assert_alive()
+
+    def test_resets_leave_no_trace(self):
+        records = []
+        watch = logging.Handler()
+        watch.emit = records.append
+        logging.getLogger("mcp_ref").addHandler(watch)
+        self.addCleanup(logging.getLogger("mcp_ref").removeHandler, watch)
+        for cut in (0, 10, 100, 400):
+            client = self.client()
+            client.send(client.octets(Framing.BODY)[:cut] if cut else b"")
+            client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\x00\x00\x00\x00\x00\x00\x00")
+            client.socket.close()
+        while self.http.open:
+            threading.Event().wait(0.01)
+        self.assertEqual(records, [])
+        self.assert_alive()
+
+    def test_stopping_finishes_what_is_under_way(self):
+        client = self.client()
+        client.request(message("tools/call", {"name": "hold"}))
+        idle = self.client()
+        self.assertTrue(self.started.wait(5))
+        stopping = threading.Thread(target=self.http.stop)
+        stopping.start()
+        self.release.set()
+        reply = client.response()
+        self.assertEqual((reply.json["result"]["content"][0]["text"], reply.headers["connection"]),
+                         ("released", "close"))
+        self.assertTrue(idle.closed())
+        stopping.join(5)
+        self.assertFalse(stopping.is_alive())
+        with self.assertRaises(OSError):
+            RawClient(self.http.url)
+
+    def test_stopping_cancels_what_does_not_end(self):
+        self.http.limits.grace = 0.05
+        client = self.client()
+        client.request(message("tools/call", {"name": "hold"}))
+        self.assertTrue(self.started.wait(5))
+        self.http.stop()
+        self.assertTrue(self.noticed.wait(5))
+
+
+class Slow(Wire):
+    limits = dict(connections=4, idle=0.3, arrive=0.3, grace=1.0)
+
+    def test_a_request_that_does_not_arrive(self):
+        octets = self.client().octets(Framing.BODY)
+        for cut in (20, len(octets) - 5):
+            client = self.client()
+            client.send(octets[:cut])
+            reply = client.response()
+            self.assertEqual((reply.status, reply.headers["connection"]), (408, "close"))
+
+    def test_a_drip_is_not_an_arrival(self):
+        client = self.client()
+        stop = threading.Event()
+
+        def drip():
+            try:
+                client.send(b"POST /mcp HTTP/1.1\r\nX: ")
+                while not stop.wait(0.05):
+                    client.send(b"x")
+            except OSError:
+                pass
+
+        thread = threading.Thread(target=drip)
+        thread.start()
+        self.assertEqual(client.response().status, 408)
+        stop.set()
+        thread.join()
+
+    def test_an_idle_connection_is_closed(self):
+        client = self.client()
+        self.assert_alive(client)
+        self.assertTrue(client.closed())
+
+    def test_more_connections_than_allowed(self):
+        self.http.limits.idle = 10.0
+        held = [self.client() for _ in range(4)]
+        for client in held:
+            self.assert_alive(client)
+        surplus = self.client()
+        reply = surplus.response()
+        self.assertEqual((reply.status, reply.headers["retry-after"]), (503, "1"))
+        for client in held:
+            client.socket.close()
+        while self.http.open:
+            threading.Event().wait(0.01)
+        self.assert_alive()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,117 @@
+"""The README is true: its commands are run, its snippets executed, its table compared with the ladder."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from mcp_ref.ladder import LADDER
+
+from .support import ROOT, RawClient, message
+
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", TEXT, re.M | re.S)
+LINES = [line for kind, text in BLOCKS if kind == "sh" for line in text.splitlines()]
+SNIPPETS = [text for kind, text in BLOCKS if kind == "python"]
+
+
+class Readme(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        for name in ("mcp_ref", "tests"):
+            shutil.copytree(ROOT / name, self.folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        (self.folder / "travel.py").write_text(SNIPPETS[0], encoding="utf-8")
+
+    def command(self, line):
+        """The line with this interpreter for python3, and the settings before it."""
+        words = shlex.split(line)
+        settings = {}
+        while "=" in words[0]:
+            name, _, value = words.pop(0).partition("=")
+            settings[name] = value
+        self.assertEqual(words[0], "python3", line)
+        return [sys.executable, *words[1:]], {**os.environ, **settings}
+
+    def serve(self, line):
+        command, environment = self.command(line)
+        process = subprocess.Popen([*command, "--port", "0"], cwd=self.folder, env=environment,
+                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8")
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        first = process.stdout.readline()
+        self.assertIn("http://", first, line)
+        return re.search(r"http://\S+", first).group()
+
+    def run_line(self, command, environment=None, **options):
+        done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, encoding="utf-8",
+                              timeout=60, **options)
+        self.assertEqual(done.returncode, 0, (command, done.stdout, done.stderr))
+        return done.stdout
+
+    def test_the_test_command(self):
+        self.assertIn("python3 -m tests", LINES)
+        command, environment = self.command("python3 -m tests")
+        out = self.run_line([*command, "test_state_sealer"], environment)
+        self.assertRegex(out.splitlines()[-1], r"\A\d+ passed, 0 failed\Z")
+
+    def test_every_way_to_serve(self):
+        lines = [line for line in LINES if " serve" in line]
+        self.assertIn("python3 -m mcp_ref serve", lines)
+        for line in lines:
+            with RawClient(self.serve(line)) as client:
+                client.request(message("tools/list"))
+                self.assertEqual(client.response().status, 200, line)
+
+    def test_every_client_command(self):
+        url = self.serve("python3 -m mcp_ref serve")
+        lines = [line for line in LINES if "http://127.0.0.1:8000/mcp" in line]
+        self.assertGreaterEqual(len(lines), 5)
+        for line in lines:
+            command, environment = self.command(line.replace("http://127.0.0.1:8000/mcp", url))
+            out = self.run_line(command, environment, stdin=subprocess.DEVNULL)
+            self.assertTrue(out.strip(), line)
+        out = self.run_line(self.command(f"python3 -m mcp_ref call {url} echo --arg text=hi")[0])
+        self.assertEqual(out, "hi\n")
+
+    def test_the_rest_of_the_commands(self):
+        for line in LINES:
+            if "explain" in line:
+                self.run_line(*self.command(line))
+            elif "_vendor" in line:
+                self.run_line(["sh", "-c", line.replace("python3", sys.executable)])
+            else:
+                self.assertTrue("http://127" in line or " serve" in line or line == "python3 -m tests",
+                                f"no test runs {line!r}")
+
+    def test_the_snippets(self):
+        url = self.serve("python3 -m mcp_ref serve travel:server")
+        self.assertEqual(len(SNIPPETS), 2)
+        self.assertLessEqual(len([line for line in SNIPPETS[0].splitlines() if line.strip()]), 10)
+        code = SNIPPETS[1].replace("http://127.0.0.1:8000/mcp", url)
+        out = self.run_line([sys.executable, "-c", code])
+        self.assertEqual(out, "['book']\nMC 1 booked\n")
+
+    def test_the_ladder_is_the_table_of_the_server(self):
+        rows = re.findall(r"^\| (\w+) \| ([^|]+) \| ([^|]+) \|$", TEXT, re.M)
+        for rung in LADDER:
+            row = next((row for row in rows if row[0] == rung.name), None)
+            self.assertIsNotNone(row, rung.name)
+            self.assertEqual(row[1], rung.asks)
+            codes = {f"{status}{'' if code is None else f' {code}'}" for status, code, _ in rung.answers}
+            self.assertEqual(set(row[2].split(", ")), codes, rung.name)
+
+    def test_every_make_target_it_names_is_there(self):
+        makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+        for target in re.findall(r"`make ([a-z-]+)`", TEXT):
+            self.assertRegex(makefile, rf"(?m)^{target}:")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,350 @@
+"""Resources: registration, lists and pages, reading fixed URIs and templates, contents, hints, not found."""
+
+import asyncio
+import enum
+import logging
+import unittest
+from typing import Dict, List, Literal, Optional
+
+from mcp_ref import InputRequired, ProtocolError, SchemaError, Server, content, form
+from mcp_ref.server.resources import ResourceNotFound, ResourceTemplate
+
+from .support import message, post, stdio
+
+NAME = {"name": {"type": "string"}}
+
+
+class Shade(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+def make(**options):
+    server = Server("resources", "1", **options)
+
+    @server.resource("demo://greeting", mime_type="text/plain", ttl_ms=60000, cache_scope="public")
+    def greeting() -> str:
+        """A greeting."""
+        return "Hello"
+
+    @server.resource("demo://octets", name="Octets", title="Some octets", description="Binary", size=103,
+                     mime_type="application/octet-stream", icons=[{"src": "https://e.example/i.png"}],
+                     annotations={"audience": ["user"], "priority": 0.5}, meta={"example.com/a": 1})
+    def octets(ctx) -> bytes:
+        return b"\xfb\xff\xfe" + bytes(100)
+
+    @server.resource("demo://item/{key}", mime_type="text/plain")
+    async def item(ctx, key: str) -> str:
+        """One item."""
+        await asyncio.sleep(0)
+        return f"item {key}"
+
+    @server.resource("demo://search{?q,n}")
+    def search(q: str, n: str = "10"):
+        return f"{q} {n}"
+
+    @server.resource("demo://any/{+path}")
+    def anything(path: str):
+        return None if path == "none" else [] if path == "empty" else path
+
+    return server
+
+
+def read(server, uri, capabilities=None, **params):
+    return post(server, message("resources/read", {"uri": uri, **params}, capabilities=capabilities))
+
+
+def listing(server, method="resources/list", **params):
+    return post(server, message(method, params))
+
+
+class Lists(unittest.TestCase):
+    def setUp(self):
+        self.server = make()
+
+    def test_capability(self):
+        self.assertEqual(list(post(self.server, message("server/discover")).result["capabilities"]), ["resources"])
+
+    def test_without_resources_there_is_no_method(self):
+        server = Server("none", "1")
+        for method in ("resources/list", "resources/templates/list", "resources/read"):
+            reply = post(server, message(method, {"uri": "a:b"}))
+            self.assertEqual((reply.status, reply.error["code"]), (404, -32601), method)
+
+    def test_resources(self):
+        result = listing(self.server).result
+        self.assertEqual(result["resultType"], "complete")
+        self.assertEqual((result["ttlMs"], result["cacheScope"]), (0, "private"))
+        self.assertEqual(result["resources"], [
+            {"uri": "demo://greeting", "name": "greeting", "description": "A greeting.", "mimeType": "text/plain"},
+            {"uri": "demo://octets", "name": "Octets", "title": "Some octets", "description": "Binary", "size": 103,
+             "mimeType": "application/octet-stream", "icons": [{"src": "https://e.example/i.png"}],
+             "annotations": {"audience": ["user"], "priority": 0.5}, "_meta": {"example.com/a": 1}}])
+
+    def test_templates(self):
+        result = listing(self.server, "resources/templates/list").result
+        self.assertEqual((result["resultType"], result["ttlMs"], result["cacheScope"]), ("complete", 0, "private"))
+        self.assertEqual(result["resourceTemplates"], [
+            {"uriTemplate": "demo://item/{key}", "name": "item", "description": "One item.", "mimeType": "text/plain"},
+            {"uriTemplate": "demo://search{?q,n}", "name": "search"},
+            {"uriTemplate": "demo://any/{+path}", "name": "anything"}])
+
+    def test_templates_alone_make_the_capability(self):
+        server = Server("one", "1")
+        server.add_resource_template("a://{b}", lambda b: b, name="b")
+        self.assertEqual(listing(server).result["resources"], [])
+
+    def test_instances_of_a_template_are_listed(self):
+        server = Server("one", "1")
+        server.add_resource("a://1", lambda: "fixed", name="first")
+        server.add_resource_template("a://{b}", lambda b: b, name="b", instances=lambda: [
+            {"uri": "a://1", "name": "one"}, {"uri": "a://2", "name": "two"}])
+        self.assertEqual([entry["name"] for entry in listing(server).result["resources"]], ["first", "two"])
+
+    def test_at_run_time(self):
+        self.server.add_resource("demo://late", lambda: "late", name="late")
+        self.assertEqual(read(self.server, "demo://late").result["contents"][0]["text"], "late")
+        self.server.remove_resource("demo://late")
+        self.assertEqual(read(self.server, "demo://late").error["message"], "Resource not found")
+        with self.assertRaises(KeyError):
+            self.server.remove_resource("demo://late")
+        with self.assertRaises(ValueError):
+            self.server.add_resource("demo://greeting", lambda: "", name="again")
+        with self.assertRaises(ValueError):
+            self.server.add_resource_template("demo://item/{key}", lambda key: key, name="again")
+
+    def test_scopes_are_kept(self):
+        self.assertEqual(self.server.add_resource("a:b", lambda: "", name="b", scopes=["read"]).scopes, ("read",))
+        self.assertEqual(self.server.resource_templates["demo://item/{key}"].scopes, ())
+
+
+class Pages(unittest.TestCase):
+    def setUp(self):
+        self.server = Server("pages", "1", page_size=2, ttl_ms=7, cache_scope="public")
+        for number in range(5):
+            self.server.add_resource(f"r://{number}", lambda: "", name=str(number))
+            self.server.add_resource_template(f"t{number}://{{a}}", lambda a: "", name=str(number))
+            self.server.add_prompt(lambda: "", name=str(number))
+
+    def test_all_pages_have_the_same_scope(self):
+        for method, member in (("resources/list", "resources"), ("resources/templates/list", "resourceTemplates"),
+                               ("prompts/list", "prompts")):
+            names, params, scopes = [], {}, set()
+            for _ in range(3):
+                result = listing(self.server, method, **params).result
+                names += [entry["name"] for entry in result[member]]
+                scopes.add((result["ttlMs"], result["cacheScope"], result["resultType"]))
+                params = {"cursor": result.get("nextCursor")}
+            self.assertEqual(names, ["0", "1", "2", "3", "4"], method)
+            self.assertEqual(scopes, {(7, "public", "complete")}, method)
+            self.assertIsNone(params["cursor"], method)
+
+    def refused(self, cursor, method="resources/list"):
+        reply = listing(self.server, method, cursor=cursor)
+        self.assertEqual((reply.status, reply.error["code"]), (400, -32602), cursor)
+
+    def test_cursors_that_are_refused(self):
+        cursor = listing(self.server).result["nextCursor"]
+        for other in ("", "x", None, 3, {}, cursor[:-1], cursor + "A", cursor.swapcase(), "v1..",
+                      cursor.replace("v1", "v2")):
+            self.refused(other)
+        self.refused(cursor, "resources/templates/list")
+        self.refused(cursor, "prompts/list")
+        foreign = Server("pages", "1", page_size=1)
+        for number in range(2):
+            foreign.add_resource(f"r://{number}", lambda: "", name="x")
+        self.refused(listing(foreign).result["nextCursor"])
+
+    def test_a_cursor_whose_item_is_gone_is_refused(self):
+        cursor = listing(self.server).result["nextCursor"]
+        self.server.remove_resource("r://0")
+        self.assertEqual([e["name"] for e in listing(self.server, cursor=cursor).result["resources"]], ["2", "3"])
+        self.server.remove_resource("r://1")
+        self.refused(cursor)
+
+
+class Reading(unittest.TestCase):
+    def setUp(self):
+        self.server = make(ttl_ms=5)
+
+    def test_text_with_its_own_hints(self):
+        result = read(self.server, "demo://greeting").result
+        del result["_meta"]
+        self.assertEqual(result, {"resultType": "complete", "ttlMs": 60000, "cacheScope": "public", "contents": [
+            {"uri": "demo://greeting", "mimeType": "text/plain", "text": "Hello"}]})
+
+    def test_octets_in_standard_base64(self):
+        result = read(self.server, "demo://octets").result
+        [found] = result["contents"]
+        self.assertEqual(found["blob"], "+//+" + "A" * 134 + "==", "standard alphabet, padded, no line breaks")
+        self.assertNotIn("text", found)
+        self.assertEqual((result["ttlMs"], result["cacheScope"]), (5, "private"), "the server's hints by default")
+
+    def test_templates(self):
+        self.assertEqual(read(self.server, "demo://item/a%20b").result["contents"],
+                         [{"uri": "demo://item/a%20b", "mimeType": "text/plain", "text": "item a b"}])
+        self.assertEqual(read(self.server, "demo://search?n=2&q=x").result["contents"][0]["text"], "x 2")
+        self.assertEqual(read(self.server, "demo://search?q=x").result["contents"][0]["text"], "x 10")
+
+    def test_fixed_before_templates_and_templates_in_order(self):
+        self.server.add_resource("demo://item/fixed", lambda: "fixed", name="fixed")
+        self.server.add_resource_template("demo://item/{+more}", lambda more: "second", name="second")
+        self.assertEqual(read(self.server, "demo://item/fixed").result["contents"][0]["text"], "fixed")
+        self.assertEqual(read(self.server, "demo://item/x").result["contents"][0]["text"], "item x")
+        self.assertEqual(read(self.server, "demo://item/x/y").result["contents"][0]["text"], "second")
+
+    def test_not_found(self):
+        for uri in ("demo://none", "file:///none", "demo://item/", "demo://item/a/b", "demo://item/..",
+                    "demo://item/%2e%2e%2fx",
+                    "demo://search", "demo://search?q=1&q=2", "demo://any/none", "demo://any/empty",
+                    "demo://any/a/../b",
+                    "demo://any/a b", "demo://any/a\nb", "demo://any/%zz", "nonsense", " ", "DEMO://greeting",
+                    "demo://greeting ",
+                    "demo://any/" + "a" * 9000, "demo://any/\\x"):
+            reply = read(self.server, uri)
+            self.assertEqual((reply.status, reply.error), (400, {"code": -32602, "message": "Resource not found",
+                                                                 "data": {"uri": uri}}), uri)
+
+    def test_uri_must_be_a_text(self):
+        for params in ({}, {"uri": ""}, {"uri": None}, {"uri": 3}, {"uri": ["demo://greeting"]}):
+            reply = stdio(self.server, message("resources/read", params))
+            self.assertEqual((reply.status, reply.error["code"]), (400, -32602), params)
+            self.assertIn("params.uri", reply.error["message"])
+
+    def test_a_handler_says_not_found(self):
+        def gone():
+            raise ResourceNotFound()
+        self.server.add_resource("demo://gone", gone)
+        self.assertEqual(read(self.server, "demo://gone").error["data"], {"uri": "demo://gone"})
+
+    def test_a_handler_that_fails(self):
+        def broken():
+            raise RuntimeError("the password is 1234")
+
+        def refusing():
+            raise ProtocolError(7, "try later")
+        self.server.add_resource("demo://broken", broken)
+        self.server.add_resource("demo://refusing", refusing)
+        with self.assertLogs("mcp_ref", logging.ERROR) as logs:
+            reply = read(self.server, "demo://broken")
+        self.assertEqual((reply.status, reply.error), (500, {"code": -32603, "message": "Internal error"}))
+        self.assertIn("1234", "".join(logs.output), "the log says why")
+        self.assertEqual(read(self.server, "demo://refusing").error, {"code": 7, "message": "try later"})
+
+
+class Contents(unittest.TestCase):
+    def returning(self, value):
+        server = Server("contents", "1")
+        server.add_resource("a:b", lambda: value, name="b", mime_type="text/plain")
+        return read(server, "a:b")
+
+    def test_shapes(self):
+        own = {"uri": "a:b", "mimeType": "text/plain"}
+        for value, expected in (
+                ("", [{**own, "text": ""}]), (b"", [{**own, "blob": ""}]), (bytearray(b"a"), [{**own, "blob": "YQ=="}]),
+                (memoryview(b"a"), [{**own, "blob": "YQ=="}]),
+                (["x", b"a"], [{**own, "text": "x"}, {**own, "blob": "YQ=="}]),
+                (("c:d", "x"), [{**own, "uri": "c:d", "text": "x"}]),
+                ([("c:d", "x"), ("e:f", b"a")], [{**own, "uri": "c:d", "text": "x"},
+                                                 {**own, "uri": "e:f", "blob": "YQ=="}]),
+                (content.resource_contents("c:d", "x", "text/css"),
+                 [{"uri": "c:d", "mimeType": "text/css", "text": "x"}]),
+                ({"text": "x", "_meta": {"k": 1}}, [{**own, "text": "x", "_meta": {"k": 1}}]),
+                ({"blob": b"a"}, [{**own, "blob": "YQ=="}]), ({"blob": "YQ=="}, [{**own, "blob": "YQ=="}])):
+            with self.subTest(repr(value)):
+                self.assertEqual(self.returning(value).result["contents"], expected)
+
+    def test_what_is_no_contents_is_the_servers_fault(self):
+        for value in (3, {"a": 1}, {"text": "x", "blob": "eA=="}, {"text": 3}, {"blob": "+/_-"}, {"blob": "YQ"},
+                      {"blob": "Y\nQ=="},
+                      {"blob": 3}, [None], ("a:b",), object(), ["x", 3], {"blob": "é"}):
+            with self.subTest(repr(value)), self.assertLogs("mcp_ref", logging.ERROR):
+                self.assertEqual(self.returning(value).error["code"], -32603)
+
+
+class Asking(unittest.TestCase):
+    def setUp(self):
+        self.server = Server("asking", "1", ttl_ms=9, cache_scope="public")
+
+        @self.server.resource("ask://{what}")
+        def ask(ctx, what: str):
+            answer = ctx.elicit("who", f"{what}?", NAME)
+            return answer["name"] if answer.accepted else None
+
+        @self.server.resource("raw://x")
+        def raw(ctx):
+            return InputRequired({"a": form("a?", NAME)},
+                                 "s") if ctx.state is None else f"{ctx.state} {sorted(ctx.answers)}"
+
+    def test_a_question_and_its_answer(self):
+        asked = read(self.server, "ask://name").result
+        self.assertEqual((asked["resultType"], list(asked["inputRequests"])), ("input_required", ["who"]))
+        for member in ("contents", "ttlMs", "cacheScope", "content", "messages"):
+            self.assertNotIn(member, asked)
+        answers = {"who": {"action": "accept", "content": {"name": "Ada"}}}
+        result = read(self.server, "ask://name", inputResponses=answers, requestState=asked["requestState"]).result
+        self.assertEqual(result["contents"], [{"uri": "ask://name", "text": "Ada"}])
+        self.assertEqual((result["ttlMs"], result["cacheScope"]), (0, "private"), "what answers made is nobody else's")
+        other = read(self.server, "ask://other", inputResponses=answers, requestState=asked["requestState"])
+        self.assertEqual(other.error["code"], -32602, "the state is bound to the URI")
+        declined = read(self.server, "ask://name", inputResponses={"who": {"action": "decline"}},
+                        requestState=asked["requestState"])
+        self.assertEqual(declined.error["data"], {"uri": "ask://name"})
+
+    def test_input_required_as_an_object(self):
+        asked = read(self.server, "raw://x").result
+        self.assertEqual((asked["resultType"], list(asked["inputRequests"])), ("input_required", ["a"]))
+        self.assertNotIn("contents", asked)
+        result = read(self.server, "raw://x", inputResponses={"a": {"action": "accept", "content": {"name": "b"}}},
+                      requestState=asked["requestState"]).result
+        self.assertEqual(result["contents"][0]["text"], "s ['a']")
+
+    def test_a_capability_that_is_missing(self):
+        reply = read(self.server, "ask://name", capabilities={})
+        self.assertEqual((reply.status, reply.error["code"]), (400, -32021))
+
+
+class Definitions(unittest.TestCase):
+    def test_what_is_refused(self):
+        server = Server("bad", "1")
+        for uri, handler in (("nonsense", lambda: ""), ("a:b c", lambda: ""), ("a:b", lambda c: ""),
+                             ("1a:b", lambda: ""),
+                             ("a:{b}", lambda: ""), ("a:{b}", lambda b, c: ""), ("a:{b}", lambda c: ""),
+                             ("a:{b", lambda b: ""),
+                             ("a:{b}{c}", lambda b, c: ""), ("a:{b}", lambda **b: "")):
+            with self.subTest(uri), self.assertRaises(ValueError):
+                server.resource(uri, name="x")(handler)
+        for options in ({"ttl_ms": -1}, {"ttl_ms": 1.5}, {"ttl_ms": True}, {"cache_scope": "secret"}):
+            with self.subTest(options), self.assertRaises(ValueError):
+                server.resource("a:b", name="x", **options)(lambda: "")
+        self.assertEqual(server.capabilities, {})
+
+    def test_a_variable_is_a_text(self):
+        def number(key: int):
+            return str(key)
+        with self.assertRaisesRegex(SchemaError, "key arrives as text"):
+            ResourceTemplate("a:{key}", number)
+
+    def test_annotations_narrow_a_variable(self):
+        server = Server("narrow", "1")
+
+        @server.resource("a:{shade}/{size}{?note}")
+        def paint(shade: Shade, size: Literal["s", "m"], note: Optional[str] = None):
+            return f"{shade!r} {size} {note}"
+        self.assertEqual(read(server, "a:red/m").result["contents"][0]["text"], "<Shade.RED: 'red'> m None")
+        self.assertEqual(read(server, "a:red/m?note=x").result["contents"][0]["text"], "<Shade.RED: 'red'> m x")
+        self.assertEqual(read(server, "a:green/m").error["message"], "Resource not found")
+        self.assertEqual(read(server, "a:red/l").error["message"], "Resource not found")
+
+    def test_exploded_variables(self):
+        server = Server("exploded", "1")
+
+        @server.resource("a:x{/parts*}{?rest*}")
+        def parts(rest: Dict[str, str], parts: Optional[List[str]] = None):
+            return f"{parts} {rest}"
+        self.assertEqual(read(server, "a:x/b/c?d=e").result["contents"][0]["text"], "['b', 'c'] {'d': 'e'}")
+        self.assertEqual(read(server, "a:x").result["contents"][0]["text"], "None {}")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,189 @@
+"""URI templates: the examples of RFC 6570, matching as the inverse of expanding, hostile URIs, bad templates."""
+
+import random
+import time
+import unittest
+
+from mcp_ref.base.errors import SchemaError
+from mcp_ref.server.uri_template import MAX_URI, UriTemplate, is_uri
+
+VALUES = {"var": "value", "hello": "Hello World!", "empty": "", "path": "/foo/bar", "x": "1024", "y": "768",
+          "half": "50%",
+          "list": ["red", "green", "blue"], "keys": {"semi": ";", "dot": ".", "comma": ","}, "who": "fred",
+          "base": "http://example.com/home/", "empty_keys": {}, "none": None, "dub": "me/too", "v": "6", "n": 3,
+          "t": True}
+
+EXPANDED = {
+    "{var}": "value", "{hello}": "Hello%20World%21", "{half}": "50%25", "O{empty}X": "OX", "O{none}X": "OX",
+    "{x,y}": "1024,768", "{x,hello,y}": "1024,Hello%20World%21,768", "?{x,empty}": "?1024,", "{var:3}": "val",
+    "{var:30}": "value", "{list}": "red,green,blue", "{list*}": "red,green,blue",
+    "{keys}": "semi,%3B,dot,.,comma,%2C", "{keys*}": "semi=%3B,dot=.,comma=%2C",
+    "{+hello}": "Hello%20World!", "{+half}": "50%25", "{base}index": "http%3A%2F%2Fexample.com%2Fhome%2Findex",
+    "{+base}index": "http://example.com/home/index", "here?ref={+path}": "here?ref=/foo/bar",
+    "{+path:6}/here": "/foo/b/here", "{+keys*}": "semi=;,dot=.,comma=,",
+    "{#hello}": "#Hello%20World!", "foo{#empty}": "foo#", "foo{#none}": "foo",
+    "{#x,hello,y}": "#1024,Hello%20World!,768",
+    "X{.var}": "X.value", "X{.empty}": "X.", "X{.list*}": "X.red.green.blue", "X{.keys*}": "X.semi=%3B.dot=..comma=%2C",
+    "X{.empty_keys*}": "X", "{.who,who}": ".fred.fred", "{.half,who}": ".50%25.fred",
+    "{/var,x}/here": "/value/1024/here", "{/var,empty}": "/value/", "{/var,none}": "/value",
+    "{/list*}": "/red/green/blue",
+    "{/list*,path:4}": "/red/green/blue/%2Ffoo", "{/keys*}": "/semi=%3B/dot=./comma=%2C",
+    "{/who,dub}": "/fred/me%2Ftoo",
+    "{;x,y}": ";x=1024;y=768", "{;x,y,empty}": ";x=1024;y=768;empty", "{;v,none,who}": ";v=6;who=fred",
+    "{;list}": ";list=red,green,blue", "{;list*}": ";list=red;list=green;list=blue",
+    "{;keys*}": ";semi=%3B;dot=.;comma=%2C",
+    "{?x,y}": "?x=1024&y=768", "{?x,y,empty}": "?x=1024&y=768&empty=", "{?x,y,none}": "?x=1024&y=768",
+    "{?list}": "?list=red,green,blue", "{?list*}": "?list=red&list=green&list=blue",
+    "{?keys}": "?keys=semi,%3B,dot,.,comma,%2C", "{?keys*}": "?semi=%3B&dot=.&comma=%2C",
+    "?fixed=yes{&x}": "?fixed=yes&x=1024",
+    "{&var:3}": "&var=val", "{n}-{t}": "3-true", "Zürich/{var}": "Z%C3%BCrich/value",
+}
+
+MATCHED = [
+    ("test://template/{id}/data", "test://template/123/data", {"id": "123"}),
+    ("test://template/{id}/data", "test://template/1%2F2/data", {"id": "1/2"}),
+    ("test://template/{id}/data", "test://template/1/2/data", None),
+    ("test://template/{id}/data", "test://template//data", None),
+    ("test://template/{id}/data", "test://template/1/data?x", None),
+    ("x://i/{id}", "x://i/", None),
+    ("x://i/{id}", "x://i/a?b", None),
+    ("x://i/{id}", "x://i/a#b", None),
+    ("file:///{+path}", "file:///a/b%20c", {"path": "a/b c"}),
+    ("p:///{+url}", "p:///http://x/y?z=1#3", {"url": "http://x/y?z=1#3"}),
+    ("x://{+dir}/{name}", "x://a/b/c", {"dir": "a/b", "name": "c"}),
+    ("x://{+a}/x{b}", "x://1/x2/x3", {"a": "1/x2", "b": "3"}),
+    ("x://{a}/x{+b}", "x://1/x2/x3", {"a": "1", "b": "2/x3"}),
+    ("x://{name}{.ext}", "x://a.tar.gz", {"name": "a.tar", "ext": "gz"}),
+    ("x://{name}{.ext}", "x://a", {"name": "a"}),
+    ("x://t{/a,b}", "x://t/1", {"a": "1"}),
+    ("x://t{/a,b}", "x://t/1/2", {"a": "1", "b": "2"}),
+    ("x://t{/a,b}", "x://t/1/2/3", None),
+    ("x://t{/s*}", "x://t/a/b%2Fc/d", {"s": ["a", "b/c", "d"]}),
+    ("x://t{/s*}", "x://t", {}),
+    ("x://t{/s*}", "x://t/a//b", None),
+    ("x://{a,b}", "x://1,2", {"a": "1", "b": "2"}),
+    ("x://m{;a,b}", "x://m;a=1;b=2", {"a": "1", "b": "2"}),
+    ("x://m{;a,b}", "x://m;b=2", {"b": "2"}),
+    ("x://s{?q,n}", "x://s?n=1&q=a%26b", {"q": "a&b", "n": "1"}),
+    ("x://s{?q,n}", "x://s?q=", {"q": ""}),
+    ("x://s{?q,n}", "x://s?q=a+b", {"q": "a+b"}),
+    ("x://s{?q,n}", "x://s", {}),
+    ("x://s{?q,n}", "x://s?z=1", None),
+    ("x://s{?q,n}", "x://s?q=1&q=2", None),
+    ("x://s{?q,n}", "x://s?q=1&%71=2", None),
+    ("x://s{?q,n}", "x://s?q=1#f", None),
+    ("x://s{?q,rest*}", "x://s?z=1&q=2&y=%C3%A9", {"q": "2", "rest": {"z": "1", "y": "é"}}),
+    ("x://s{?rest*}", "x://s", {"rest": {}}),
+    ("x://s?q={q}&l=en{&n}", "x://s?n=2&l=en&q=a", {"q": "a", "n": "2"}),
+    ("x://s?q={q}&l=en{&n}", "x://s?l=en&q=", {"q": ""}),
+    ("x://s?q={q}&l=en{&n}", "x://s?l=fr&q=", None),
+    ("x://s?q={q}", "x://s", None),
+    ("x://{+p}{?q}{#f}", "x://a/b?q=1#c/d", {"p": "a/b", "q": "1", "f": "c/d"}),
+    ("x://t{#f}", "x://t", {}),
+    ("x://t#top-{f}", "x://t#top-1", {"f": "1"}),
+    ("x://t#top-{f}", "x://t", None),
+    ("x://Zü/{a}", "x://Z%C3%BC/ß", {"a": "ß"}),
+    ("x://Z%C3%BC/{a}", "x://Zü/%C3%9F", {"a": "ß"}),
+    ("x://{a}", "x://..", None),
+    ("x://{a}", "x://%2e%2E", None),
+    ("x://{a}", "x://..%2fetc", None),
+    ("x://{a}", "x://a%5c..", None),
+    ("x://{+a}", "x://a/../b", None),
+    ("x://{+a}", "x://a/..b/c..", {"a": "a/..b/c.."}),
+    ("x://t{/s*}", "x://t/a/%2e./b", None),
+    ("x://{a}", "x://%252e%252e", {"a": "%2e%2e"}),
+    ("x://{a}", "x://a%zz", None),
+    ("x://{a}", "x://a%2", None),
+    ("x://{a}", "x://%00", None),
+    ("x://{a}", "x://%c3%28", None),
+    ("x://{a}", "x://%ed%a0%80", None),
+    ("x://s{?q}", "x://s?q=%", None),
+]
+
+BAD = ["x://{", "x://{}", "x://}", "x://{a", "x://{a b}", "x://{a}}", "x://{{a}}", "x://{=a}", "x://{!a}", "x://{a,}",
+       "x://{a:0}", "x://{a:10000}", "x://{a*:3}", "x://{.a.}", "x://a b/{c}", "x://%/{a}", "x://\\{a}", "x://{a..b}"]
+UNREADABLE = ["x://{a}{b}", "x://{+a}{b}", "x://{a}/{a}", "x://{a:3}", "x://{&q}", "x://s{?a}{?b}", "x://s{?a*,b*}",
+              "x://s?{a}={b}", "x://s?a={b}{c}", "x://s{#f}{?q}", "x://s{;a*}", "x://s?q=1&q={q}", "x://s?a{b}",
+              "x://t{#a}{#b}",
+              "x://s?a={b}{/c}"]
+
+
+class Expanding(unittest.TestCase):
+    def test_the_examples_of_the_rfc(self):
+        for text, expected in EXPANDED.items():
+            with self.subTest(text):
+                self.assertEqual(UriTemplate(text).expand(VALUES), expected)
+
+    def test_values_without_a_text_form_are_refused(self):
+        for text, value in (("{a}", object()), ("{a}", [None]), ("{a:3}", ["x"]), ("{a*}", {"k": []})):
+            with self.subTest(text), self.assertRaises(ValueError):
+                UriTemplate(text).expand({"a": value})
+
+    def test_what_matching_refuses_can_still_be_expanded(self):
+        self.assertEqual(UriTemplate("x://{a:3}{b}").expand({"a": "12345", "b": "6"}), "x://1236")
+
+
+class Matching(unittest.TestCase):
+    def test_the_table(self):
+        for text, uri, expected in MATCHED:
+            with self.subTest(f"{text} {uri}"):
+                self.assertEqual(UriTemplate(text).match(uri), expected)
+
+    def test_matching_inverts_expanding(self):
+        draw = random.Random(6570)
+        alphabet = "ab.-_~ /?#&=,;%+é漢😀"
+        for text in ("x://{a}/{b}", "x://q{?a,b}", "x://{a}#{b}", "x://s?a={a}&b={b}", "x://z/{a},{b}"):
+            template = UriTemplate(text)
+            for _ in range(150):
+                values = {name: "v" + "".join(draw.choices(alphabet, k=draw.randint(0, 6))).replace("..", ".")
+                          for name in template.variables}
+                values = {name: value.replace("/.", "/v") for name, value in values.items()}
+                uri = template.expand(values)
+                self.assertEqual(template.match(uri), values, f"{text} {uri}")
+                self.assertTrue(is_uri(uri), uri)
+
+    def test_ambiguity_costs_no_more_than_length(self):
+        for text in ("x://{+a}-{+b}-{+c}-{+d}-{+e}x", "x://{a}-{b}-{c}-{d}{/e*}!", "x://{+a}a{+b}a{+c}{.d}{.e}{.f}!"):
+            template = UriTemplate(text)
+            for filler in ("-", "a", "/", ".", "%2d", "a-"):
+                uri = "x://" + (filler * MAX_URI)[:MAX_URI - 5]
+                began = time.perf_counter()
+                template.match(uri)
+                self.assertLess(time.perf_counter() - began, 1.0, f"{text} against {filler}…")
+
+    def test_no_uri_beyond_the_bound_matches(self):
+        template = UriTemplate("x://{a}")
+        self.assertIsNotNone(template.match("x://" + "a" * (MAX_URI - 4)))
+        self.assertIsNone(template.match("x://" + "a" * (MAX_URI - 3)))
+
+
+class Faults(unittest.TestCase):
+    def test_what_is_no_template(self):
+        for text in BAD:
+            with self.subTest(text), self.assertRaises(SchemaError):
+                UriTemplate(text)
+
+    def test_what_cannot_be_matched_back(self):
+        for text in UNREADABLE:
+            with self.subTest(text), self.assertRaisesRegex(SchemaError, "cannot be told apart"):
+                UriTemplate(text).matcher()
+
+    def test_the_fault_is_named(self):
+        with self.assertRaisesRegex(SchemaError, r"\{a b\}"):
+            UriTemplate("x://{a b}")
+        with self.assertRaisesRegex(SchemaError, r"nothing stands between \{a\} and \{b\}"):
+            UriTemplate("x://{a}{b}").matcher()
+
+
+class Uris(unittest.TestCase):
+    def test_is_uri(self):
+        for text in ("file:///a", "x:y", "urn:isbn:1", "a+b.c-d://h/p?q#f", "x://é"):
+            self.assertTrue(is_uri(text), text)
+        for text in ("", "a", "/a", "://a", "1x://a", "x://a b", "x://a\n", "x://%", "x://%zz", "x://{a}", "x://\\",
+                     'x://"',
+                     "x_y://a", "x://a\x7f", "x://<a>"):
+            self.assertFalse(is_uri(text), text)
+
+
+if __name__ == "__main__":
+    unittest.main()
