@@ -41,6 +41,14 @@ class Rounds(ClientCase):
             self.assertEqual(first[name], third[name])
         self.assertEqual(len({seen.message["id"] for seen in stub.seen}), 3, "MRTR-22")
 
+    def test_answers_given_by_the_caller_belong_to_the_first_leg(self) -> None:
+        given = {"name": "t", "inputResponses": {"x": {"action": "decline"}}, "requestState": "S0"}
+        with self.talk(asks({"a": question()}), said(), on_elicit=lambda params: None) as (stub, client):
+            client.request("tools/call", given)
+        self.assertEqual(stub.seen[0].params["requestState"], "S0")
+        self.assertEqual(stub.seen[1].params["inputResponses"], {"a": {"action": "decline"}})
+        self.assertNotIn("requestState", stub.seen[1].params)
+
     def test_state_alone_is_retried_with_growing_pauses_and_a_bound(self) -> None:
         with self.talk(asks(state="again"), max_rounds=6) as (stub, client):  # C027
             with mock.patch.object(client._closed, "wait") as wait, self.assertRaisesRegex(TooManyRounds, "6 rounds"):

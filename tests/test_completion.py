@@ -51,6 +51,8 @@ TEMPLATE = {"type": "ref/resource", "uri": "file:///{p}"}
 
 
 class Completing(unittest.TestCase):
+    """C055; E is refused."""
+
     def setUp(self):
         self.server = make()
 

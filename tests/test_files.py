@@ -201,6 +201,20 @@ class WaysOut(FolderCase):
             self.refused(server, uri)
         self.assertEqual(self.text(server, "sub/a.txt"), "x")
 
+    @unittest.skipUnless(os.name == "posix", "no such names can be made here")
+    def test_files_with_names_that_are_refused(self):
+        names = {"a%2fb.txt": "a%252fb.txt", "%2e%2e": "%252e%252e", "C:x.txt": "C:x.txt", "nul.txt": "nul.txt",
+                 "AUX": "AUX",
+                 "a\\b.txt": "a%5Cb.txt", "dot.": "dot.", "space ": "space%20", "a\nb": "a%0Ab"}
+        for name in [*names, "q?x=1", "f#y"]:
+            self.put("docs/names/" + name, "x")
+        server = self.serve(pattern="names/*")
+        for path in [*names.values(), "q?x=1", "f#y"]:
+            self.refused(server, PREFIX + "names/" + path)
+        self.assertEqual([entry["uri"] for entry in self.listed(server)],
+                         [PREFIX + "names/f%23y", PREFIX + "names/q%3Fx%3D1"])
+        self.assertEqual(self.text(server, "names/q%3Fx=1"), "x")
+
     @unittest.skipUnless(hasattr(os, "symlink"), "no symbolic links here")
     def test_links(self):
         os.symlink(self.base / "outside.txt", self.root / "out.txt")

@@ -82,6 +82,8 @@ class Lists(unittest.TestCase):
 
 
 class Arguments(unittest.TestCase):
+    """C054, the server's half; G is refused."""
+
     def setUp(self):
         self.server = make()
 
@@ -181,6 +183,8 @@ class Messages(unittest.TestCase):
 
 
 class Asking(unittest.TestCase):
+    """C029 for prompts/get."""
+
     def setUp(self):
         self.server = Server("asking", "1")
 

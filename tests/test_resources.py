@@ -119,6 +119,8 @@ class Lists(unittest.TestCase):
 
 
 class Pages(unittest.TestCase):
+    """C061: every page with the same hints."""
+
     def setUp(self):
         self.server = Server("pages", "1", page_size=2, ttl_ms=7, cache_scope="public")
         for number in range(5):
@@ -164,6 +166,8 @@ class Pages(unittest.TestCase):
 
 
 class Reading(unittest.TestCase):
+    """C053, the server's half."""
+
     def setUp(self):
         self.server = make(ttl_ms=5)
 
@@ -263,6 +267,8 @@ class Contents(unittest.TestCase):
 
 
 class Asking(unittest.TestCase):
+    """C029 for resources/read; C061: no hints on a question."""
+
     def setUp(self):
         self.server = Server("asking", "1", ttl_ms=9, cache_scope="public")
 

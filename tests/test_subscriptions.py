@@ -126,7 +126,8 @@ class Core(unittest.TestCase):
         subscription.end()
         self.server.notify_tools_changed()
         last, = taken(subscription)
-        self.assertEqual((last["id"], last["result"]["resultType"], last["result"]["_meta"][ID]), ("x", "complete", "x"))
+        self.assertEqual((last["id"], last["result"]["resultType"]), ("x", "complete"))
+        self.assertEqual(last["result"]["_meta"][ID], "x")
         self.assertIn("io.modelcontextprotocol/serverInfo", last["result"]["_meta"])
         self.assertEqual(len(self.server.subscriptions), 0)
 

@@ -81,7 +81,8 @@ class Server:
                  website_url: Optional[str] = None, icons: Optional[Sequence[Dict[str, Any]]] = None,
                  instructions: Optional[str] = None, state_keys: Sequence[Union[str, bytes]] = (),
                  state_ttl: float = 600.0, ttl_ms: int = 0, cache_scope: str = "private",
-                 page_size: Optional[int] = None, max_subscriptions: int = 4096, cors: Sequence[str] = (), auth: "Optional[ResourceServer]" = None) -> None:
+                 page_size: Optional[int] = None, max_subscriptions: int = 4096, cors: Sequence[str] = (),
+                 auth: "Optional[ResourceServer]" = None) -> None:
         self.name = name
         info = {"name": name, "version": version, "title": title, "description": description,
                 "websiteUrl": website_url, "icons": icons}

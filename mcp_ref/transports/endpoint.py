@@ -59,7 +59,9 @@ class Endpoint:
     path: the one path that takes POST. host: the address it is bound to; when that is loopback, only a loopback Host
     or the host of an allowed origin is served. origins: further web origins, as "https://app.example". max_body:
     octets. cors: web origins whose pages may call it; they are let in like `origins`, their preflights are answered,
-    and what they may read is exposed to them. public: further host names it is reached by, through a proxy. Raises ValueError for an origin that is none.
+    and what they may read is exposed to them. public: further host names it is reached by, through a proxy.
+
+    Raises ValueError for an origin that is none.
     """
 
     def __init__(self, path: str = "/mcp", host: str = "127.0.0.1", origins: Iterable[str] = (),

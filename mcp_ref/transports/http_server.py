@@ -204,8 +204,9 @@ class HTTPServer(http.server.ThreadingHTTPServer):
 
     mcp: the server. host, port: the address to bind, port 0 for a free one. path: the MCP endpoint. origins: web
     origins let in beside loopback ones. cors: web origins whose pages may call it, beside the server's own. limits:
-    bounds. keep_alive: seconds between comments on a silent event stream. Raises OSError where the address cannot be bound, ValueError
-    for an origin that is none.
+    bounds. keep_alive: seconds between comments on a silent event stream.
+
+    Raises OSError where the address cannot be bound, ValueError for an origin that is none.
     """
 
     daemon_threads = True
