@@ -1,12 +1,13 @@
-"""The server that `serve` runs when given none: the walkthrough's echo, and one of each thing a server can do."""
+"""The server that `serve` runs when given none, and `library`, one with resources, a template and a prompt."""
 
 from __future__ import annotations
 
 import time
-from typing import Annotated, Optional
+from typing import Annotated, List, Optional
 
 from .base.errors import ToolError
 from .server.context import Context
+from .server.resources import ResourceNotFound
 from .server.server import Server
 
 server = Server("mcp_ref-demo", "0.1.0", title="mcp_ref demo",
@@ -41,3 +42,49 @@ def count(ctx: Context, to: Annotated[int, {"minimum": 1, "maximum": 100}] = 5,
         if step < to:
             time.sleep(pause)
     return f"counted to {to}"
+
+
+@server.prompt
+def introduce(name: str, language: str = "English") -> str:
+    """Ask for an introduction of somebody."""
+    return f"Introduce {name} to the reader, in {language}."
+
+
+library = Server("mcp_ref-library", "0.1.0", title="mcp_ref demo with resources",
+                 instructions="A small library: the catalogue, a book by its number, and a prompt to review one.")
+BOOKS = {"1": "Flatland", "2": "The Machine Stops", "3": "Erewhon"}
+
+
+@library.tool
+def add_book(number: str, title: str) -> str:
+    """Put a book into the library; whoever subscribed to its URI or to the catalogue is told."""
+    BOOKS[number] = title
+    library.notify_resource_updated(f"library://books/{number}")
+    library.notify_resource_updated("library://catalogue")
+    return f"{title} is number {number}"
+
+
+@library.resource("library://catalogue", mime_type="text/plain")
+def catalogue() -> str:
+    """All books, a line each."""
+    return "\n".join(f"{number} {title}" for number, title in sorted(BOOKS.items()))
+
+
+@library.resource("library://books/{number}", mime_type="text/plain")
+def book(number: str) -> str:
+    """One book, by its number."""
+    if number not in BOOKS:
+        raise ResourceNotFound()
+    return BOOKS[number]
+
+
+@library.prompt
+def review(title: str, tone: str = "kind") -> str:
+    """Ask for a review of a book."""
+    return f"Write a {tone} review of {title}."
+
+
+@library.completion("library://books/{number}", "number")
+def numbers(value: str) -> List[str]:
+    """The numbers that begin with what was typed."""
+    return [number for number in sorted(BOOKS) if number.startswith(value)]

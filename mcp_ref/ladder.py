@@ -119,7 +119,8 @@ HANDLER = Rung(
     "handler", "what lies beyond the ladder: the method's own parameters, and what it needs of the client",
     ((400, -32602, "unknown tool, prompt, resource or cursor; bad arguments; a requestState that is not ours"),
      (400, -32021, "needs a capability that the request does not declare; data names it"),
-     (500, -32603, "the server's own fault, told to its log alone"), (200, None, "an application's own error code")),
+     (500, -32603, "the server's own fault, told to its log alone"), (429, 1429, "asked too often"),
+     (503, 1503, "too many subscriptions"), (200, None, "an application's own error code")),
     "basic/index#error-codes", ("META-12", "META-13", "MRTR-09", "MRTR-15", "BASE-23"), False, method)
 
 _STDIO = tuple(rung for rung in LADDER if not rung.http_only)
@@ -142,7 +143,8 @@ def trace(request: Request, error: Optional[McpError]) -> str:
     """One line: the rungs passed, and the one that answered; no values of the request but its method and id."""
     names = [rung.name for rung in (LADDER if request.head is not None else _STDIO)]
     reached = names.index(request.rung)
-    what = f"{request.method or '?'} id={jsonrpc.shown(request.id) if request.id is not None else '-'}:"
+    method = request.method if request.method.isprintable() else jsonrpc.shown(request.method)
+    what = f"{method or '?'} id={jsonrpc.shown(request.id) if request.id is not None else '-'}:"
     if error is None:
         return " ".join([what] + [f"{name} ok" for name in names[: reached + 1]])
     code = f"{error.code} " if isinstance(error, ProtocolError) else ""

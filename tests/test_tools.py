@@ -1,9 +1,11 @@
 """Tools: what they return, how their arguments are checked, how they are listed."""
 
+import asyncio
 import dataclasses
 import unittest
 
-from mcp_ref import SchemaError, Server, ToolResult, content
+from mcp_ref import HTTPError, ProtocolError, SchemaError, Server, ToolResult, content
+from mcp_ref.base.errors import received
 
 from .support import call, message, post
 
@@ -120,6 +122,46 @@ class Arguments(unittest.TestCase):
     def test_absent_arguments_are_none(self):
         self.server.tool(name="free")(lambda ctx: "ok")
         self.assertEqual(post(self.server, message("tools/call", {"name": "free"})).text, "ok")
+
+
+def raising(error):
+    """A handler that raises `error`."""
+    def handler():
+        raise error
+    return handler
+
+
+class Failures(unittest.TestCase):
+    """Whatever a handler raises ends one request, and says nothing of itself to the peer."""
+
+    RAISED = [RuntimeError("secret"), SystemExit("secret"), asyncio.CancelledError("secret"), RecursionError(),
+              HTTPError(401, "secret"), received({"code": -32603, "message": "secret"}), GeneratorExit()]
+
+    def test_in_a_tool(self):
+        for error in self.RAISED:
+            server = Server("s", "1")
+            server.tool(name="t")(raising(error))
+            with self.assertLogs("mcp_ref", "ERROR"):
+                reply = call(server, "t")
+            self.assertEqual((reply.status, reply.result["isError"]), (200, True), error)
+            self.assertNotIn("secret", str(reply.body))
+
+    def test_in_a_resource_and_a_prompt(self):
+        for error in self.RAISED:
+            server = Server("s", "1")
+            handler = raising(error)
+            server.resource("demo://x", name="x")(handler)
+            server.prompt(name="p")(handler)
+            for method, params in (("resources/read", {"uri": "demo://x"}), ("prompts/get", {"name": "p"})):
+                with self.assertLogs("mcp_ref", "ERROR"):
+                    reply = post(server, message(method, params))
+                self.assertEqual((reply.status, reply.error), (500, {"code": -32603, "message": "Internal error"}))
+
+    def test_data_of_an_error_that_is_not_json(self):
+        server = Server("s", "1")
+        server.tool(name="t")(raising(ProtocolError(1, "x", {1, 2})))
+        with self.assertLogs("mcp_ref", "ERROR"):
+            self.assertEqual(call(server, "t").error["code"], -32603)
 
 
 class Definitions(unittest.TestCase):

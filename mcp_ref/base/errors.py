@@ -17,7 +17,7 @@ Implements BASE-13, BASE-14, BASE-16, BASE-18 to BASE-23, META-09, META-13, HTTP
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Type
+from typing import Any, Dict, List, Mapping, Sequence, Tuple, Type
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -27,6 +27,8 @@ INTERNAL_ERROR = -32603
 HEADER_MISMATCH = -32020
 MISSING_REQUIRED_CLIENT_CAPABILITY = -32021
 UNSUPPORTED_PROTOCOL_VERSION = -32022
+RESERVED = (-32099, -32020)
+RETIRED = (-32002, -32042)
 
 
 class McpError(Exception):
@@ -40,9 +42,11 @@ class ProtocolError(McpError):
     message: one sentence that names what was wrong and what was expected.
     data: any JSON value, or None for no `data` member.
     status: the HTTP status that carries it; 200 for an application's own code.
+    remote: whether it came from a peer, and is not ours to pass on.
     """
 
     status = 200
+    remote = False
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(message)
@@ -139,6 +143,15 @@ class TooManySubscriptions(ProtocolError):
         super().__init__(1503, f"Too many subscriptions: this server holds at most {limit}", {"limit": limit})
 
 
+class RateLimited(ProtocolError):
+    """1429, a code of this server's own: this caller asks this method too often (HTTP 429)."""
+
+    status = 429
+
+    def __init__(self, method: str, limit: float) -> None:
+        super().__init__(1429, f"Too many requests: {method} is limited to {limit:g} a second", {"limit": limit})
+
+
 class HTTPError(McpError):
     """An HTTP answer that is not a JSON-RPC message.
 
@@ -187,14 +200,22 @@ ERRORS: List[Type[_Defined]] = [
 _BY_CODE = {error.defined: error for error in ERRORS}
 
 
+def may_be_sent(error: ProtocolError) -> bool:
+    """Whether an error of a handler's own may go out: an integer code, neither retired nor reserved (BASE-14 to BASE-22).
+    """
+    code = error.code
+    if type(code) is not int or not isinstance(error.message, str):
+        return False
+    return code in _BY_CODE or not (code in RETIRED or RESERVED[0] <= code <= RESERVED[1])
+
+
 def received(error: Any) -> ProtocolError:
     """The typed error for a peer's `error` member; malformed members become an InternalError that says so."""
     if not isinstance(error, dict) or type(error.get("code")) is not int or not isinstance(error.get("message"), str):
         return InternalError("the peer sent an error without an integer code and a text message")
     code, message, data = error["code"], error["message"], error.get("data")
     kind = _BY_CODE.get(code)
-    made: Optional[ProtocolError] = ProtocolError.__new__(kind) if kind else None
-    if made is None:
-        return ProtocolError(code, message, data)
+    made = ProtocolError.__new__(kind or ProtocolError)
     ProtocolError.__init__(made, code, message, data)
+    made.remote = True
     return made

@@ -1,15 +1,15 @@
 """basic/index, _meta: the reserved keys, the meta rung, and what a client may have declared.
 
-Implements META-01, META-08, META-09, META-11, META-12, META-14, LOG-07 and PROG-01 (the form of the token).
+Implements META-01 to META-03, META-05, META-08, META-09, META-11, META-12, META-14, LOG-07 and PROG-01 (the form of the token).
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, Mapping
+from typing import Any, Dict, Mapping, Optional
 
 from .errors import InvalidParams, MissingClientCapability
-from .jsonrpc import is_id
+from .jsonrpc import is_id, shown
 from .request import Request
 
 PREFIX = "io.modelcontextprotocol/"
@@ -30,6 +30,14 @@ _KEY = re.compile(r"(?:[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z](?:[A-Z
 def is_key(name: str) -> bool:
     """Whether `name` has the form of a `_meta` key (META-02, META-03, META-05)."""
     return bool(_KEY.fullmatch(name)) and name != ""
+
+
+def checked(fields: Optional[Mapping[str, Any]]) -> Optional[Mapping[str, Any]]:
+    """What somebody puts into a `_meta` of ours. Raises ValueError for a key that breaks the key grammar."""
+    for name in fields or ():
+        if not is_key(name):
+            raise ValueError(f"not a _meta key, an optional prefix of labels and a name: {shown(name)}")
+    return fields
 
 
 def require(good: bool, name: str, expected: str) -> None:
@@ -86,8 +94,11 @@ def require_capability(capabilities: Mapping[str, Any], needed: Mapping[str, Any
 
 
 def stamped(result: Dict[str, Any], server_info: Mapping[str, Any]) -> Dict[str, Any]:
-    """`result` with this server's identity in its `_meta`, beside what the handler put there (META-14)."""
+    """`result` with this server's identity in its `_meta`, beside what the handler put there (META-14).
+
+    Raises ValueError for a key that is none (META-02).
+    """
     fields = {SERVER_INFO: server_info}
-    fields.update(result.get("_meta") or {})
+    fields.update(checked(result.get("_meta")) or {})
     result["_meta"] = fields
     return result

@@ -1,6 +1,7 @@
 """basic/patterns/mrtr: a result that asks, and the retry that answers.
 
-Implements MRTR-01, MRTR-04 to MRTR-06, MRTR-14 to MRTR-17, MRTR-24 to MRTR-27; ELIC-05 to ELIC-10, ELIC-34.
+Implements MRTR-01, MRTR-04 to MRTR-06, MRTR-14 to MRTR-17, MRTR-24 to MRTR-27; ELIC-05 to ELIC-12, ELIC-14,
+ELIC-15, ELIC-17 to ELIC-20, ELIC-34.
 
 The flow of one request that asks, with deterministic replay:
 
@@ -18,12 +19,14 @@ answers, and cannot slip in one to a question that it was never shown.
 
 from __future__ import annotations
 
+import re
 from typing import Any, Dict, Iterable, Mapping, Optional
 
 from ..base.errors import InvalidParams, SchemaError
 from ..base.json_schema import compile_schema
 from ..base.jsonrpc import shown
 from ..base.meta import require_capability
+from .sampling import check_messages
 from .state_sealer import Claim, StateSealer
 
 METHODS = ("tools/call", "prompts/get", "resources/read")
@@ -31,6 +34,10 @@ ELICITATION, SAMPLING, ROOTS = "elicitation/create", "sampling/createMessage", "
 RESULTS = {ELICITATION: "ElicitResult", SAMPLING: "CreateMessageResult", ROOTS: "ListRootsResult"}
 ACTIONS = ("accept", "decline", "cancel")
 PRIMITIVES = ("string", "number", "integer", "boolean", "array")
+MODES = ("form", "url")
+
+_URL = re.compile(r"(?!https?:(?!//[^/?#]))[A-Z][A-Z0-9+.-]*:"
+                  r"(?:[^\x00-\x20\x7f-\xa0\"<>\\^`{|}%]|%[0-9A-F]{2})+", re.IGNORECASE)
 
 
 class InputRequired(BaseException):
@@ -82,7 +89,10 @@ def needed_capability(request: Mapping[str, Any]) -> Dict[str, Any]:
     """The client capability that an input request needs, form and url mode apart (MRTR-15, ELIC-05)."""
     method, params = request.get("method"), request.get("params") or {}
     if method == ELICITATION:
-        return {"elicitation": {params.get("mode", "form"): {}}}
+        mode = params.get("mode", "form")
+        if mode not in MODES:
+            raise ValueError(f"the mode of an elicitation is form or url, not {shown(mode)}")
+        return {"elicitation": {mode: {}}}
     if method == SAMPLING:
         inner: Dict[str, Any] = {"tools": {}} if "tools" in params or "toolChoice" in params else {}
         if params.get("includeContext") in ("thisServer", "allServers"):
@@ -94,17 +104,29 @@ def needed_capability(request: Mapping[str, Any]) -> Dict[str, Any]:
 
 
 def check_question(key: str, request: Mapping[str, Any], capabilities: Mapping[str, Any]) -> None:
-    """Raise MissingClientCapability (-32021) unless the client can answer; ValueError for what is no input request."""
+    """Raise MissingClientCapability (-32021) unless the client can answer; ValueError for what nobody may be asked."""
+    if not isinstance(key, str):
+        raise ValueError(f"the key of an input request is a text, not {shown(key)}")
     require_capability(capabilities, needed_capability(request))
     params = request.get("params") or {}
-    if request["method"] == ELICITATION and params.get("mode", "form") == "form":
-        schema = params.get("requestedSchema")
-        if not isinstance(schema, Mapping) or schema.get("type") != "object":
-            raise SchemaError(f"requestedSchema of {shown(key)} must be an object schema")
-        for name, field in schema.get("properties", {}).items():
-            if not isinstance(field, Mapping) or field.get("type") not in PRIMITIVES:
-                raise SchemaError(f"field {shown(name)} of {shown(key)} must be a string, number, boolean or enum")
-        compile_schema(schema, formats=True)
+    if request["method"] == SAMPLING:
+        check_messages(params.get("messages"))
+    elif request["method"] == ELICITATION:
+        if not isinstance(params.get("message"), str):
+            raise ValueError(f"{shown(key)} must have a message, a text for the user")
+        if params.get("mode", "form") == "form":
+            _check_form(key, params.get("requestedSchema"))
+        elif not isinstance(params.get("url"), str) or not _URL.fullmatch(params["url"]):
+            raise ValueError(f"{shown(key)} must have a valid URL, which {shown(params.get('url'))} is not")
+
+
+def _check_form(key: str, schema: Any) -> None:
+    if not isinstance(schema, Mapping) or schema.get("type") != "object":
+        raise SchemaError(f"requestedSchema of {shown(key)} must be an object schema")
+    for name, field in schema.get("properties", {}).items():
+        if not isinstance(field, Mapping) or field.get("type") not in PRIMITIVES:
+            raise SchemaError(f"field {shown(name)} of {shown(key)} must be a string, number, boolean or enum")
+    compile_schema(schema, formats=True)
 
 
 def check_answer(key: str, request: Mapping[str, Any], answer: Any) -> None:

@@ -6,29 +6,12 @@ Implements PROG-03, PROG-05, PROG-06, PROG-08, PROG-09.
 from __future__ import annotations
 
 import math
-import time
 from typing import Any, Callable, Dict, Optional, Union
+
+from .allowance import Allowance
 
 BURST = 32
 PER_SECOND = 50
-
-
-class Allowance:
-    """A token bucket: BURST notifications at once, then PER_SECOND a second."""
-
-    def __init__(self) -> None:
-        self._left = float(BURST)
-        self._at = time.monotonic()
-
-    def take(self) -> bool:
-        """Whether one more may be sent now."""
-        now = time.monotonic()
-        self._left = min(float(BURST), self._left + (now - self._at) * PER_SECOND)
-        self._at = now
-        if self._left < 1:
-            return False
-        self._left -= 1
-        return True
 
 
 class Progress:
@@ -40,7 +23,7 @@ class Progress:
     def __init__(self, token: Union[str, int, None], send: Optional[Callable[[Dict[str, Any]], None]]) -> None:
         self._token, self._send = token, send
         self._last = -math.inf
-        self._allowance = Allowance()
+        self._allowance = Allowance(BURST, PER_SECOND)
 
     def report(self, progress: float, total: Optional[float] = None, message: Optional[str] = None) -> None:
         """Send notifications/progress, unless there is no token, no increase, or too much was sent already."""

@@ -7,7 +7,25 @@ through as keywords.
 from __future__ import annotations
 
 import base64
+import binascii
+import re
 from typing import Any, Dict, Optional, Union
+
+_MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+(?:[ \t]*;[\x20-\x7e\t]*)?")
+
+
+def check_base64(text: Any) -> None:
+    """Raise ValueError for what is not octets in standard Base64."""
+    try:
+        base64.b64decode(text, validate=True)
+    except (binascii.Error, TypeError, ValueError):
+        raise ValueError("a blob is octets, or their standard Base64, padded and without line breaks") from None
+
+
+def check_media_type(text: Any) -> None:
+    """Raise ValueError for what is no media type such as image/png."""
+    if not isinstance(text, str) or not _MEDIA_TYPE.fullmatch(text):
+        raise ValueError(f"a mimeType is type/subtype, not {text!r}")
 
 
 def base64_text(data: Union[bytes, bytearray, memoryview]) -> str:

@@ -6,6 +6,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional
 
 from ..base.meta import CLIENT_INFO, PROGRESS_TOKEN
 from ..base.request import Request, RequestId
+from ..base.trace_context import trace_context
 from ..patterns import mrtr
 from ..patterns.cancellation import Cancelled
 from ..patterns.progress import Progress
@@ -48,10 +49,11 @@ class Context:
     (deterministic replay). So whatever stands before a question is done again: ask first, act afterwards.
     """
 
-    def __init__(self, request: Request, attempt: "mrtr.Round") -> None:
+    def __init__(self, request: Request, attempt: "mrtr.Round", logs: bool = True) -> None:
         self._request = request
         self._round = attempt
         self._progress: Optional[Progress] = None
+        self._logs = logs
         self._log: Optional[RequestLog] = None
 
     @property
@@ -79,6 +81,11 @@ class Context:
     def principal(self) -> Optional[Any]:
         """Who the request is from, as the token verifier said; None without authorization."""
         return self._request.principal
+
+    @property
+    def trace(self) -> Mapping[str, str]:
+        """The well-formed ones of `traceparent`, `tracestate` and `baggage` in the request's `_meta`."""
+        return trace_context(self._request.meta)
 
     @property
     def answers(self) -> Mapping[str, Any]:
@@ -137,10 +144,13 @@ class Context:
         self._progress.report(progress, total, message)
 
     def log(self, level: str, data: Any, logger: Optional[str] = None) -> None:
-        """Send a log message to the client, if it asked for this level or a lower one (server/utilities/logging)."""
+        """Send a log message to the client, if it asked for this level or a lower one (server/utilities/logging).
+
+        level: one of the eight of RFC 5424. data: any JSON value, without secrets. Raises ValueError.
+        """
         self.check_cancelled()
         if self._log is None:
-            self._log = RequestLog(self._request)
+            self._log = RequestLog(self._request, self._logs)
         self._log.send(level, data, logger)
 
     @property

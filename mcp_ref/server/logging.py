@@ -9,20 +9,22 @@ from typing import Any, Dict, Optional
 
 from ..base.meta import LOG_LEVEL, LOG_LEVELS
 from ..base.request import Request
-from ..patterns.progress import Allowance
+from ..patterns.allowance import Allowance
+from ..patterns.progress import BURST, PER_SECOND
 
 
 class RequestLog:
     """Sends notifications/message on the response stream of one request, at or above the level its `_meta` names.
 
-    Without that field nothing is sent (LOG-04). Beyond the Allowance messages below `error` are dropped.
+    Without that field, or where the capability is not declared, nothing is sent (LOG-03, LOG-04). Beyond the Allowance
+    messages below `error` are dropped.
     """
 
-    def __init__(self, request: Request) -> None:
-        self._send = request.notify
+    def __init__(self, request: Request, declared: bool) -> None:
+        self._send = request.notify if declared else None
         level = request.meta.get(LOG_LEVEL)
         self._least: Optional[int] = None if level is None else LOG_LEVELS.index(level)
-        self._allowance = Allowance()
+        self._allowance = Allowance(BURST, PER_SECOND)
 
     def send(self, level: str, data: Any, logger: Optional[str] = None) -> None:
         """level: one of the eight of RFC 5424. data: any JSON value, without secrets. Raises ValueError."""

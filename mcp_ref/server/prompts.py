@@ -13,12 +13,14 @@ from ..authorization.resource_server import is_scoped, require_scopes, scope_nam
 from ..base.errors import InvalidParams
 from ..base.json_schema import compile_schema
 from ..base.jsonrpc import shown
+from ..base.meta import checked
 from ..base.request import Request
 from . import content as blocks
 from .completion import Completer, choices, text_parameters
 from .context import Context
 from .running import attempt
 from .signature import signature
+from .uri_template import is_uri
 
 if TYPE_CHECKING:
     from .server import Server
@@ -80,7 +82,7 @@ class Prompt:
                            "required": key in required}) for key, parameter in parameters.items()]
         text = description if description is not None else inspect.cleandoc(function.__doc__ or "")
         self.definition = _filled({"name": self.name, "title": title, "description": text or None,
-                                   "arguments": listed or None, "icons": icons, "_meta": meta})
+                                   "arguments": listed or None, "icons": icons, "_meta": checked(meta)})
 
     def check(self, arguments: Any) -> Dict[str, str]:
         """`arguments` if the prompt takes them. Raises InvalidParams that names what is missing, wrong or unknown."""
@@ -126,9 +128,20 @@ def _checked(item: Any) -> Dict[str, Any]:
         raise TypeError(f"a message has a text or one block of {', '.join(_NEEDED)}, not {shown(content)}")
     _check_members(content, _NEEDED[content["type"]], content["type"])
     if content["type"] == "resource":
-        resource = content["resource"]
-        _check_members(resource, ("uri", "blob" if "blob" in resource else "text"), "resource")
+        _check_resource(content["resource"])
+    elif "mimeType" in _NEEDED[content["type"]]:
+        blocks.check_base64(content["data"])
+        blocks.check_media_type(content["mimeType"])
     return {**message, "content": content}
+
+
+def _check_resource(resource: Mapping[str, Any]) -> None:
+    _check_members(resource, ("uri", "mimeType", "blob" if "blob" in resource else "text"), "resource")
+    if not is_uri(resource["uri"]):
+        raise ValueError(f"a resource has a URI of RFC 3986, not {shown(resource['uri'])}")
+    if "blob" in resource:
+        blocks.check_base64(resource["blob"])
+    blocks.check_media_type(resource["mimeType"])
 
 
 def _check_members(block: Mapping[str, Any], names: Sequence[str], what: str) -> None:

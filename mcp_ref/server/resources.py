@@ -5,8 +5,6 @@ Implements RES-02 to RES-05, RES-09 to RES-11, RES-13, RES-14, RES-16, CACHE-04 
 
 from __future__ import annotations
 
-import base64
-import binascii
 import inspect
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
@@ -14,10 +12,11 @@ from ..authorization.resource_server import is_scoped, require_scopes, scope_nam
 from ..base.errors import InvalidParams, SchemaError
 from ..base.json_schema import compile_schema
 from ..base.jsonrpc import shown
+from ..base.meta import checked
 from ..base.request import Request
 from .caching import Hints, hints
 from .completion import Completer, choices, text_parameters
-from .content import resource_contents
+from .content import check_base64, resource_contents
 from .context import Context
 from .running import attempt
 from .signature import signature
@@ -58,7 +57,7 @@ class Readable:
         self._ttl_ms, self._cache_scope = ttl_ms, cache_scope
         text = description if description is not None else inspect.cleandoc(function.__doc__ or "")
         members = {**identity, "name": name or function.__name__, "title": title, "description": text or None,
-                   "mimeType": mime_type, "icons": icons, "annotations": annotations, "_meta": meta}
+                   "mimeType": mime_type, "icons": icons, "annotations": annotations, "_meta": checked(meta)}
         self.definition = {key: value for key, value in members.items() if value is not None}
 
     def hints(self, default: Hints) -> Hints:
@@ -135,17 +134,10 @@ def _contents(uri: str, value: Any, mime_type: Optional[str]) -> Dict[str, Any]:
     if isinstance(made.get("blob"), (bytes, bytearray, memoryview)):
         made.update(resource_contents(made["uri"], made["blob"]))
     elif "blob" in made:
-        _check_base64(made["blob"])
+        check_base64(made["blob"])
     elif not isinstance(made["text"], str):
         raise TypeError(f"the text of {shown(uri)} must be a string")
     return {key: member for key, member in made.items() if member is not None}
-
-
-def _check_base64(text: Any) -> None:
-    try:
-        base64.b64decode(text, validate=True)
-    except (binascii.Error, TypeError, ValueError):
-        raise ValueError("a blob is octets, or their standard Base64, padded and without line breaks") from None
 
 
 def advertise(server: "Server", methods: Dict[str, Any], capabilities: Dict[str, Any]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping
 
+from ..base.errors import HTTPError, ProtocolError
 from ..base.request import Request
 from ..patterns import mrtr
 from ..patterns.state_sealer import Claim
@@ -20,11 +21,12 @@ def attempt(server: "Server", request: Request, target: str, arguments: Any, cal
 
     target, arguments: what the requestState is bound to, beside principal, method and audience. call: runs the
     handler. finish: makes the result of what it returned. unasked: whether answers count that no state shows asked.
-    Raises what the handler raises, InputRequired aside, and InvalidParams for a bad state or bad answers.
+    Raises what the handler raises, InputRequired aside, and InvalidParams for a bad state or bad answers; an error that
+    a handler got from a peer of its own is RuntimeError, for it says nothing of this request.
     """
     claim = Claim(principal_name(request), request.method, target, arguments, server.name)
     attempted = mrtr.Round(request.params, server.state_sealer, claim, unasked)
-    context = Context(request, attempted)
+    context = Context(request, attempted, server.logging)
     try:
         value = call(context)
         if inspect.iscoroutine(value):
@@ -35,6 +37,10 @@ def attempt(server: "Server", request: Request, target: str, arguments: Any, cal
         return finish(value)
     except mrtr.InputRequired as required:
         return attempted.result(required, request.capabilities)
+    except (ProtocolError, HTTPError) as error:
+        if isinstance(error, HTTPError) or error.remote:
+            raise RuntimeError("a peer that the handler called refused") from error
+        raise
     finally:
         context.close()
 

@@ -34,10 +34,12 @@ from typing import (
 
 from .. import ladder
 from ..base import versioning
-from ..base.errors import HTTPError, InternalError, McpError, ProtocolError
+from ..base.errors import HTTPError, InternalError, McpError, ProtocolError, may_be_sent
 from ..base.jsonrpc import encode, shown
 from ..base.meta import stamped
 from ..base.request import Answer, Request
+from ..base.trace_context import trace_context
+from ..patterns.allowance import RateLimits
 from ..patterns.cancellation import Cancelled
 from ..patterns.state_sealer import Claim, StateSealer, random_key
 from ..patterns.subscriptions import RESOURCE_UPDATED, Subscription, Subscriptions
@@ -70,6 +72,8 @@ class Server:
     state_ttl: seconds that a requestState holds. ttl_ms, cache_scope: caching hints of lists and discovery.
     page_size: items on a page of a list, None for all on one.
     max_subscriptions: subscriptions/listen streams open at once.
+    logging: whether handlers may send log messages to clients, which is then advertised.
+    rate_limits: requests a second that each caller may make of a method, such as {"tools/call": 20}.
     cors: web origins whose pages may call this server, as "https://app.example".
     auth: a ResourceServer (authorization.resource_server) that every HTTP request must satisfy; None for a server open
         to all. Stdio asks for no token (AUTH-02).
@@ -82,6 +86,7 @@ class Server:
                  instructions: Optional[str] = None, state_keys: Sequence[Union[str, bytes]] = (),
                  state_ttl: float = 600.0, ttl_ms: int = 0, cache_scope: str = "private",
                  page_size: Optional[int] = None, max_subscriptions: int = 4096, cors: Sequence[str] = (),
+                 rate_limits: Optional[Mapping[str, float]] = None, logging: bool = True,
                  auth: "Optional[ResourceServer]" = None) -> None:
         self.name = name
         info = {"name": name, "version": version, "title": title, "description": description,
@@ -92,6 +97,8 @@ class Server:
         self.page_size = page_size
         self.auth = auth
         self.cors = tuple(cors)
+        self.rate_limits = RateLimits(rate_limits or {})
+        self.logging = logging
         self.public_hosts = () if auth is None else (auth.host,)
         self.methods: Dict[str, Handler] = {}
         self.capabilities: Dict[str, Any] = {}
@@ -229,10 +236,10 @@ class Server:
         """Advertise what there is: a method is served only with its capability (the method rung)."""
         with self._refreshing:
             methods: Dict[str, Handler] = {"server/discover": discover}
-            capabilities: Dict[str, Any] = {}
+            capabilities: Dict[str, Any] = {"logging": {}} if self.logging else {}
             for feature in (tools, resources, prompts, completion):
                 feature.advertise(self, methods, capabilities)
-            if capabilities:
+            if capabilities.keys() - {"logging"}:
                 methods["subscriptions/listen"] = listen
             self.methods, self.capabilities = methods, capabilities
 
@@ -274,14 +281,19 @@ class Server:
             failure: Optional[McpError] = None
         except (ProtocolError, HTTPError) as error:
             failure, answer = error, self._refused(request, error)
-        except Cancelled:
+        except (Cancelled, KeyboardInterrupt):
             raise
-        except Exception:
+        except BaseException:  # a handler's sys.exit or a stray asyncio.CancelledError ends one request, not a worker
             log.exception("%s failed (request %s)", shown(request.method), shown(request.id))
             failure = InternalError("Internal error")
             answer = self._refused(request, failure)
         if self.on_trace is not None:
             self.on_trace(ladder.trace(request, failure))
+        if log.isEnabledFor(logging.INFO):
+            log.info("%s id=%s %s trace=%s", shown(request.method), shown(request.id), answer.status,
+                     trace_context(request.meta).get("traceparent", "-"))
+        if request.cancelled:
+            raise Cancelled()
         return answer
 
     def _served(self, request: Request) -> Answer:
@@ -291,6 +303,7 @@ class Server:
         ladder.climb(request, self)
         if request.id is None:
             return Answer(202, b"")
+        self.rate_limits.check(request.method, principal_name(request))
         result = self.methods[request.method](self, request)
         if isinstance(result, Subscription):
             return Answer(200, content_type="text/event-stream", stream=result)
@@ -302,6 +315,9 @@ class Server:
     def _refused(self, request: Request, error: Union[ProtocolError, HTTPError]) -> Answer:
         if isinstance(error, HTTPError):
             return Answer(error.status, error.body.encode("utf-8"), headers=error.headers)
+        if not may_be_sent(error):
+            log.error("%s raised an error that may not be sent: %s", shown(request.method), shown(error.code))
+            error = InternalError("Internal error")
         body = error.body()
         if request.method == "initialize":
             body["message"] = f"{body['message']}. {versioning.initialize_hint(self.supported_versions)}"

@@ -14,7 +14,9 @@ from ..authorization.resource_server import is_scoped, require_scopes, scope_nam
 from ..base.errors import InvalidParams, ProtocolError, SchemaError, ToolError
 from ..base.json_schema import compile_schema
 from ..base.jsonrpc import encode, shown
+from ..base.meta import checked
 from ..base.request import Request
+from ..patterns.cancellation import Cancelled
 from ..transports.mirrors import annotated_parameters
 from . import content as blocks
 from .context import Context
@@ -77,7 +79,7 @@ class Tool:
         self.output = None if output_schema is None else compile_schema(output_schema)
         text = description if description is not None else (function.__doc__ or "").strip()
         members = {"name": self.name, "title": title, "description": _dedented(text) or None, "inputSchema": schema,
-                   "outputSchema": output_schema, "annotations": annotations, "icons": icons, "_meta": meta}
+                   "outputSchema": output_schema, "annotations": annotations, "icons": icons, "_meta": checked(meta)}
         self.definition = {key: value for key, value in members.items() if value is not None}
 
     def result(self, value: Any) -> Dict[str, Any]:
@@ -201,7 +203,9 @@ def _run(server: "Server", request: Request, tool: Tool, arguments: Dict[str, An
         return failed(str(error))
     except ProtocolError:
         raise
-    except Exception:
+    except (Cancelled, KeyboardInterrupt):
+        raise
+    except BaseException:  # a sys.exit in a tool is a failure of the tool
         log.exception("tool %s failed (request %s)", tool.name, shown(request.id))
         return failed(f"The tool {tool.name} failed; the server's log says why.")
 

@@ -1,0 +1,58 @@
+"""Rate limiting (PROG-08, LOG-09, TOOL-40, COMP-09, COMP-15): a bucket that refills, and one for each caller."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Dict, Mapping, Tuple
+
+from ..base.errors import RateLimited
+
+MAX_CALLERS = 4096
+
+
+class Allowance:
+    """A token bucket: `burst` at once, then `per_second`."""
+
+    __slots__ = ("_burst", "_per_second", "_left", "_at")
+
+    def __init__(self, burst: float, per_second: float) -> None:
+        self._burst, self._per_second = burst, per_second
+        self._left = burst
+        self._at = time.monotonic()
+
+    def take(self) -> bool:
+        """Whether one more may go now."""
+        now = time.monotonic()
+        self._left = min(self._burst, self._left + (now - self._at) * self._per_second)
+        self._at = now
+        if self._left < 1:
+            return False
+        self._left -= 1
+        return True
+
+
+class RateLimits:
+    """What each caller may ask: method to requests a second, which is also the burst (at least one).
+
+    The callers least lately seen are forgotten beyond MAX_CALLERS, and begin afresh.
+    """
+
+    def __init__(self, limits: Mapping[str, float]) -> None:
+        self._limits = dict(limits)
+        self._buckets: Dict[Tuple[str, str], Allowance] = {}
+        self._lock = threading.Lock()
+
+    def check(self, method: str, caller: str) -> None:
+        """Raise RateLimited where this caller has asked this method too often."""
+        limit = self._limits.get(method)
+        if limit is None:
+            return
+        with self._lock:
+            bucket = self._buckets.pop((method, caller), None) or Allowance(max(1.0, limit), limit)
+            self._buckets[method, caller] = bucket
+            if len(self._buckets) > MAX_CALLERS:
+                del self._buckets[next(iter(self._buckets))]
+            good = bucket.take()
+        if not good:
+            raise RateLimited(method, limit)
