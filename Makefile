@@ -3,7 +3,7 @@ PYTHON ?= python3
 BUILD := build
 LINT := $(BUILD)/lint
 
-.PHONY: test lint schema-suite conformance bench dist clean
+.PHONY: test lint requirements schema-suite conformance bench load dist clean
 
 test:
 	$(PYTHON) -m tests
@@ -18,6 +18,9 @@ $(LINT)/done: Makefile
 	$(LINT)/bin/pip install --quiet ruff==0.17.6 mypy==1.20.2 vermin==1.9.2
 	touch $@
 
+requirements:
+	$(PYTHON) -m tests.requirements
+
 schema-suite:
 	$(PYTHON) -m tests.schema_suite
 
@@ -26,6 +29,9 @@ conformance:
 
 bench:
 	$(PYTHON) -m tests.bench
+
+load:
+	$(PYTHON) -m tests.load
 
 dist:
 	rm -rf $(BUILD)/zipapp

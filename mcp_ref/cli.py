@@ -136,10 +136,26 @@ def _serve(options: argparse.Namespace) -> int:
         raise UsageError(str(error)) from None
     if options.trace:
         server.on_trace = lambda line: print(line, file=sys.stderr, flush=True)
+    _allow_open_files()
     with running:
         print(_banner(server, running.url), flush=True)
         wait_for_signal()
     return 0
+
+
+def _allow_open_files() -> None:
+    """Raise the soft limit on open files to the hard one: each event stream takes one of the usual 1024."""
+    try:
+        import resource
+    except ImportError:
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    for wanted in (hard, 10240):  # the second where "unlimited" is not a number that the system takes, as on macOS
+        try:
+            if wanted == hard or soft < wanted:
+                return resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        except (OSError, ValueError):
+            pass
 
 
 def _banner(server: Any, url: str) -> str:

@@ -16,12 +16,19 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
 
+from .base.errors import McpError, Unreachable
+from .base.meta import SERVER_INFO
 from .cli import UsageError
+from .client.arguments import from_json, from_pairs
+from .client.elicitation import decline
+from .client.terminal import printable, terminal
 
 if TYPE_CHECKING:
     from .client.client import Client
 
-KINDS = ("tools", "resources", "templates", "prompts")
+Command = Callable[["Client", argparse.Namespace], int]
+
+KINDS = {"tools": "tools", "resources": "resources", "templates": "resourceTemplates", "prompts": "prompts"}
 
 
 def add_commands(commands: Any) -> None:
@@ -42,7 +49,7 @@ def add_commands(commands: Any) -> None:
     call.add_argument("--stdin", action="store_true", help="read answers from standard input though it is no terminal")
 
 
-def _common(command: argparse.ArgumentParser, run: Callable[["Client", argparse.Namespace], int]) -> None:
+def _common(command: argparse.ArgumentParser, run: Command) -> None:
     command.add_argument("url", metavar="URL", help="the MCP endpoint, such as http://127.0.0.1:8000/mcp")
     command.add_argument("--timeout", type=float, default=60.0, metavar="S", help="seconds in all (default: 60)")
     command.add_argument("--header", action="append", default=[], metavar="'NAME: VALUE'", help="sent every time")
@@ -51,46 +58,37 @@ def _common(command: argparse.ArgumentParser, run: Callable[["Client", argparse.
     command.set_defaults(run=functools.partial(_run, run))
 
 
-def _run(command: Callable[["Client", argparse.Namespace], int], options: argparse.Namespace) -> int:
+def _run(command: Command, options: argparse.Namespace) -> int:
     """Run one command with its client; an McpError becomes one line."""
-    from .base.errors import McpError, Unreachable
-
-    try:
-        with _client(options) as client:
-            return command(client, options)
-    except Unreachable as error:
-        raise UsageError(_safe(str(error), "")) from None
-    except McpError as error:
-        print(f"mcp_ref: {_error_text(error)}", file=sys.stderr)
-        return 1
-
-
-def _client(options: argparse.Namespace) -> "Client":
-    from .client.client import Client
+    from .client.client import Client  # loaded when it is used: `serve` needs none of it
 
     asks = "no_input" in options and not options.no_input
     try:
-        return Client(options.url, timeout=options.timeout, headers=_headers(options.header),
-                      on_elicit=functools.partial(_elicit, options) if asks else None,
-                      wire=_print_exchange if options.raw else None)
+        client = Client(options.url, timeout=options.timeout, headers=_headers(options.header),
+                        on_elicit=functools.partial(_elicit, options) if asks else None,
+                        wire=_print_exchange if options.raw else None)
     except ValueError as error:
         raise UsageError(str(error)) from None
+    try:
+        with client:
+            return command(client, options)
+    except Unreachable as error:
+        raise UsageError(printable(str(error))) from None
+    except McpError as error:
+        data = getattr(error, "data", None)  # the particulars of an error response
+        words = " ".join(str(error).split()) + ("" if data is None else " " + json.dumps(data))
+        print(f"mcp_ref: {printable(words)}", file=sys.stderr)
+        return 1
 
 
 def _headers(given: List[str]) -> Dict[str, str]:
-    made = {}
-    for header in given:
-        name, colon, value = header.partition(":")
-        if not colon:
-            raise UsageError("a header is given as 'Name: value'")
-        made[name.strip()] = value.strip()
-    return made
+    parts = [header.partition(":") for header in given]
+    if not all(colon for _, colon, _ in parts):
+        raise UsageError("a header is given as 'Name: value'")
+    return {name.strip(): value.strip() for name, _, value in parts}
 
 
 def _elicit(options: argparse.Namespace, params: Dict[str, Any]) -> Any:
-    from .client.elicitation import decline
-    from .client.terminal import terminal
-
     if sys.stdin is not None and (options.stdin or sys.stdin.isatty()):
         return terminal(params, server=options.shown_url)
     print(f"mcp_ref: {options.shown_url} asks for input, which is declined: standard input is no terminal; --stdin "
@@ -100,7 +98,7 @@ def _elicit(options: argparse.Namespace, params: Dict[str, Any]) -> Any:
 
 def _progress(progress: float, total: Optional[float], message: Optional[str]) -> None:
     part = f"{progress:g}" if total is None else f"{progress:g}/{total:g}"
-    print(f"progress {part}" + (f" {_safe(message, '')}" if message else ""), file=sys.stderr, flush=True)
+    print(f"progress {part} {printable(message or '')}".rstrip(), file=sys.stderr, flush=True)
 
 
 def _print_exchange(sent: str, received: str) -> None:
@@ -108,11 +106,21 @@ def _print_exchange(sent: str, received: str) -> None:
         _print(text.replace("\r\n", "\n").rstrip("\n") + "\n")
 
 
+def _print(text: str) -> None:
+    """Print a server's text: exactly into a file or pipe, with what a terminal would act on escaped on a terminal."""
+    print(printable(text, "\n\t") if sys.stdout.isatty() else text, flush=True)
+
+
+def _printed(options: argparse.Namespace, result: Any) -> bool:
+    """Whether nothing is left to print: --raw has done it, or --output json does."""
+    if not options.raw and options.output == "json":
+        print(json.dumps(result, ensure_ascii=False, indent=2))
+    return bool(options.raw or options.output == "json")
+
+
 # The commands
 
 def _discover(client: "Client", options: argparse.Namespace) -> int:
-    from .base.meta import SERVER_INFO
-
     result = client.discover()
     if _printed(options, result):
         return 0
@@ -120,25 +128,24 @@ def _discover(client: "Client", options: argparse.Namespace) -> int:
     info = fields.get(SERVER_INFO) if isinstance(fields, dict) else None
     if isinstance(info, dict):
         _print(f"{info.get('title') or info.get('name')} {info.get('version', '')}".rstrip())
-    _print("versions: " + _listed(result.get("supportedVersions")))
-    _print("capabilities: " + _listed(result.get("capabilities")))
+    for label, name in (("versions", "supportedVersions"), ("capabilities", "capabilities")):
+        listed = result.get(name)
+        _print(f"{label}: " + (", ".join(map(str, listed)) if isinstance(listed, (list, dict)) and listed else "none"))
     if isinstance(result.get("instructions"), str):
         _print(result["instructions"])
     return 0
 
 
 def _list(client: "Client", options: argparse.Namespace) -> int:
-    listings = {"tools": ("tools", client.list_tools), "prompts": ("prompts", client.list_prompts),
-                "resources": ("resources", client.list_resources),
-                "templates": ("resourceTemplates", client.list_resource_templates)}
-    member, listing = listings[options.kind]
-    items = listing()
-    if _printed(options, {member: items}):
+    listings = {"tools": client.list_tools, "resources": client.list_resources,
+                "templates": client.list_resource_templates, "prompts": client.list_prompts}
+    items = listings[options.kind]()
+    if _printed(options, {KINDS[options.kind]: items}):
         return 0
     for item in items:
         name = item.get("uri") or item.get("uriTemplate") or item.get("name")
-        text = item.get("description") or item.get("title")
-        _print(str(name) + (f"  {text.strip().splitlines()[0]}" if isinstance(text, str) and text.strip() else ""))
+        text = str(item.get("description") or item.get("title") or "").strip()
+        _print(f"{name}  {text.splitlines()[0]}" if text else str(name))
     return 0
 
 
@@ -152,8 +159,6 @@ def _call(client: "Client", options: argparse.Namespace) -> int:
 
 def _arguments(client: "Client", options: argparse.Namespace) -> Optional[Dict[str, Any]]:
     """The arguments to send, the tool's schema looked up where --arg needs it. Raises UsageError."""
-    from .client.arguments import from_json, from_pairs
-
     if options.json is not None and options.arg:
         raise UsageError("give the arguments with --arg or with --json, not both")
     pairs = [pair.partition("=") for pair in options.arg]
@@ -169,24 +174,14 @@ def _arguments(client: "Client", options: argparse.Namespace) -> Optional[Dict[s
         raise UsageError(str(error)) from None
 
 
-def _printed(options: argparse.Namespace, result: Any) -> bool:
-    """Whether nothing is left to print: --raw has done it, or --output json does."""
-    if not options.raw and options.output == "json":
-        print(json.dumps(result, ensure_ascii=False, indent=2))
-    return bool(options.raw or options.output == "json")
-
-
 def _print_content(result: Dict[str, Any]) -> None:
     """The text of a tool's result, a line for each other block, and structuredContent where there is no text."""
     blocks = result["content"]
     if "structuredContent" in result and not any(block.get("type") == "text" for block in blocks):
         _print(json.dumps(result["structuredContent"], ensure_ascii=False, indent=2))
     for block in blocks:
-        _print(block["text"] if _is_text(block) else "[" + _described(block) + "]")
-
-
-def _is_text(block: Dict[str, Any]) -> bool:
-    return block.get("type") == "text" and isinstance(block.get("text"), str)
+        text = block.get("text") if block.get("type") == "text" else None
+        _print(text if isinstance(text, str) else f"[{_described(block)}]")
 
 
 def _described(block: Dict[str, Any]) -> str:
@@ -198,26 +193,3 @@ def _described(block: Dict[str, Any]) -> str:
     if isinstance(data, str):
         parts.append(f"{len(data) * 3 // 4} octets")
     return ", ".join(parts)
-
-
-# Words
-
-def _listed(names: Any) -> str:
-    return ", ".join(str(name) for name in names) if isinstance(names, (list, dict)) and names else "none"
-
-
-def _print(text: str) -> None:
-    """Print a server's text: exactly into a file or pipe, with what a terminal would act on escaped on a terminal."""
-    print(_safe(text, "\n\t") if sys.stdout.isatty() else text, flush=True)
-
-
-def _safe(text: str, keep: str) -> str:
-    from .client.terminal import printable
-
-    return printable(text, keep)
-
-
-def _error_text(error: Exception) -> str:
-    """One line; with the data of an error response, which is where its particulars are."""
-    data = getattr(error, "data", None)
-    return _safe(" ".join(str(error).split()) + ("" if data is None else " " + json.dumps(data)), "")

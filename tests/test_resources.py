@@ -63,7 +63,8 @@ class Lists(unittest.TestCase):
         self.server = make()
 
     def test_capability(self):
-        self.assertEqual(list(post(self.server, message("server/discover")).result["capabilities"]), ["resources"])
+        capabilities = post(self.server, message("server/discover")).result["capabilities"]
+        self.assertEqual(list(capabilities), ["logging", "resources"])
 
     def test_without_resources_there_is_no_method(self):
         server = Server("none", "1")
@@ -323,7 +324,7 @@ class Definitions(unittest.TestCase):
         for options in ({"ttl_ms": -1}, {"ttl_ms": 1.5}, {"ttl_ms": True}, {"cache_scope": "secret"}):
             with self.subTest(options), self.assertRaises(ValueError):
                 server.resource("a:b", name="x", **options)(lambda: "")
-        self.assertEqual(server.capabilities, {})
+        self.assertEqual(server.capabilities, {"logging": {}})
 
     def test_a_variable_is_a_text(self):
         def number(key: int):

@@ -14,10 +14,11 @@ import threading
 import time
 from typing import Any, Dict, Mapping, Optional, Tuple
 from urllib.parse import quote_plus, urlencode
+from urllib.request import Request
 
-from ..base.errors import McpError, ParseError, TransportError
+from ..base.errors import ParseError, Timeout, TransportError, Unreachable
 from ..base.jsonrpc import decode
-from ..transports.deadline import Deadline, checked
+from ..transports.connection import Deadline, Exchange
 from ..transports.url import Address
 from .resource_server import THIS_RESOURCE, web_url
 
@@ -44,7 +45,7 @@ class Introspection:
         pair = f"{quote_plus(client_id)}:{quote_plus(client_secret)}"
         self._headers = {"Authorization": "Basic " + base64.b64encode(pair.encode("ascii")).decode("ascii"),
                          "Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
-        self._timeout = checked(timeout)
+        self._timeout = Deadline(timeout).seconds
         self._cache_seconds, self._cache_size = cache_seconds, cache_size
         self._audience_checked = audience_checked
         self._known: Dict[bytes, Tuple[float, Dict[str, Any]]] = {}
@@ -76,28 +77,17 @@ class Introspection:
 
     def _ask(self, token: str) -> Dict[str, Any]:
         """The introspection response. Raises TransportError that names neither the token nor what came back."""
-        import http.client
-
-        from ..transports.connection import Exchange, Post, opener  # sockets only where they are used
-
         form = urlencode({"token": token, "token_type_hint": "access_token"}).encode("ascii")
-        exchange = Exchange(Deadline(self._timeout), False)
-        request = Post(self._address.url, form, self._headers, exchange)
+        request = Request(self._address.url, form, self._headers, method="POST")
         try:
-            with opener(self._address).open(request, timeout=exchange.deadline.left()) as response:
-                status, body = response.status, response.read(MAX_ANSWER + 1)
-                missing = response.length
-        except McpError as error:
-            raise TransportError(f"the introspection endpoint gave {error}") from None
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            cause = getattr(error, "reason", None) or error
-            raise TransportError(f"the introspection endpoint cannot be asked: {type(cause).__name__}") from None
-        if status != 200:
-            raise TransportError(f"the introspection endpoint answered {status}, not 200")
-        if len(body) > MAX_ANSWER:
-            raise TransportError(f"the introspection endpoint answered more than {MAX_ANSWER} octets")
-        if missing:
-            raise TransportError("the introspection endpoint cut its answer off")
+            with Exchange(self._address, Deadline(self._timeout)) as exchange, exchange.open(request) as response:
+                body = exchange.whole(response, MAX_ANSWER)
+        except (Timeout, Unreachable) as error:
+            raise TransportError(f"the introspection endpoint gives no answer: {error}") from None
+        except TransportError:
+            raise TransportError("the introspection endpoint gives no answer that can be read") from None
+        if response.status != 200:
+            raise TransportError(f"the introspection endpoint answered {response.status}, not 200")
         try:
             answer = decode(body)
         except ParseError:

@@ -28,7 +28,7 @@ HEADER_MISMATCH = -32020
 MISSING_REQUIRED_CLIENT_CAPABILITY = -32021
 UNSUPPORTED_PROTOCOL_VERSION = -32022
 RESERVED = (-32099, -32020)
-RETIRED = (-32002, -32042)
+RETIRED = -32002
 
 
 class McpError(Exception):
@@ -201,12 +201,11 @@ _BY_CODE = {error.defined: error for error in ERRORS}
 
 
 def may_be_sent(error: ProtocolError) -> bool:
-    """Whether an error of a handler's own may go out: an integer code, neither retired nor reserved (BASE-14 to BASE-22).
-    """
+    """Whether a handler's own error may go out: an integer code, neither retired nor reserved (BASE-14, BASE-18)."""
     code = error.code
     if type(code) is not int or not isinstance(error.message, str):
         return False
-    return code in _BY_CODE or not (code in RETIRED or RESERVED[0] <= code <= RESERVED[1])
+    return code in _BY_CODE or not (code == RETIRED or RESERVED[0] <= code <= RESERVED[1])
 
 
 def received(error: Any) -> ProtocolError:

@@ -1,6 +1,7 @@
 """basic/index, _meta: the reserved keys, the meta rung, and what a client may have declared.
 
-Implements META-01 to META-03, META-05, META-08, META-09, META-11, META-12, META-14, LOG-07 and PROG-01 (the form of the token).
+Implements META-01 to META-03, META-05, META-08, META-09, META-11, META-12, META-14, LOG-07 and
+PROG-01 (the form of the token).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any, Dict, Mapping, Optional
 from .errors import InvalidParams, MissingClientCapability
 from .jsonrpc import is_id, shown
 from .request import Request
+from .trace_context import TRACE_CONTEXT, trace_context
 
 PREFIX = "io.modelcontextprotocol/"
 PROTOCOL_VERSION = PREFIX + "protocolVersion"
@@ -32,11 +34,20 @@ def is_key(name: str) -> bool:
     return bool(_KEY.fullmatch(name)) and name != ""
 
 
-def checked(fields: Optional[Mapping[str, Any]]) -> Optional[Mapping[str, Any]]:
-    """What somebody puts into a `_meta` of ours. Raises ValueError for a key that breaks the key grammar."""
-    for name in fields or ():
-        if not is_key(name):
+def checked_meta(fields: Optional[Mapping[str, Any]]) -> Optional[Mapping[str, Any]]:
+    """`fields` that somebody puts into a `_meta` of ours.
+
+    Raises ValueError for a key that breaks the key grammar, and for a malformed trace context (META-18, META-19).
+    """
+    if not fields:
+        return fields
+    for name in fields:
+        if not isinstance(name, str) or not is_key(name):
             raise ValueError(f"not a _meta key, an optional prefix of labels and a name: {shown(name)}")
+    traced = trace_context(fields)
+    for name in TRACE_CONTEXT:
+        if name in fields and name not in traced:
+            raise ValueError(f"{name} is not in its W3C format: {shown(fields[name])}")
     return fields
 
 
@@ -99,6 +110,6 @@ def stamped(result: Dict[str, Any], server_info: Mapping[str, Any]) -> Dict[str,
     Raises ValueError for a key that is none (META-02).
     """
     fields = {SERVER_INFO: server_info}
-    fields.update(checked(result.get("_meta")) or {})
+    fields.update(checked_meta(result.get("_meta")) or {})
     result["_meta"] = fields
     return result

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any, Dict, Mapping
 
+TRACE_CONTEXT = ("traceparent", "tracestate", "baggage")
+
 _TRACEPARENT = re.compile(
     r"(?!ff)([0-9a-f]{2})-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-[\x21-\x7e]*)?")
 _STATE_MEMBER = re.compile(
@@ -21,7 +23,7 @@ _BAGGAGE_MEMBER = re.compile(rf"{_TOKEN}[ \t]*=[ \t]*{_VALUE}(?:[ \t]*;[ \t]*{_T
 def trace_context(meta: Mapping[str, Any]) -> Dict[str, str]:
     """The well-formed ones of `traceparent`, `tracestate` and `baggage` in a request's `_meta`."""
     found = {}
-    parent, state, baggage = (meta.get(name) for name in ("traceparent", "tracestate", "baggage"))
+    parent, state, baggage = (meta.get(name) for name in TRACE_CONTEXT)
     if isinstance(parent, str) and len(parent) <= 512:
         match = _TRACEPARENT.fullmatch(parent)
         if match and (match.group(1) != "00" or match.group(2) is None):

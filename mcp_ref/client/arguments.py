@@ -2,92 +2,72 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Mapping, Optional, Sequence, Set, Tuple
 
 from ..base.errors import ParseError
+from ..base.json_schema import compile_schema
+from ..base.json_schema.model import NAMES
 from ..base.jsonrpc import decode, shown
 
-TYPES = {"string": (str,), "integer": (int, float), "number": (int, float), "boolean": (bool,), "array": (list,),
-         "object": (dict,), "null": (type(None),)}
 MAX_REFERENCES = 8
 
 
 def from_json(text: Optional[str]) -> Optional[Dict[str, Any]]:
     """The arguments object that --json gives; None for none. Raises ValueError."""
-    if text is None:
-        return None
-    value = _decoded("--json", text)
-    if not isinstance(value, dict):
+    value = None if text is None else _decoded("--json", text)
+    if text is not None and not isinstance(value, dict):
         raise ValueError("--json must be a JSON object")
     return value
 
 
 def from_pairs(pairs: Sequence[Tuple[str, str]], schema: Mapping[str, Any]) -> Dict[str, Any]:
-    """The arguments object of NAME=VALUE pairs. Raises ValueError, which names the argument."""
+    """The arguments object of NAME=VALUE pairs. Raises ValueError, which names the argument.
+
+    A value is text where the schema allows text, otherwise JSON of a type that it allows. Where the schema does not
+    say, it is JSON if it can be read as such, or else text.
+    """
     properties = schema.get("properties")
     made: Dict[str, Any] = {}
     for name, text in pairs:
         if name in made:
             raise ValueError(f"argument {name} is given twice")
-        field = properties.get(name) if isinstance(properties, Mapping) else None
-        made[name] = _value(name, text, _types(field, schema))
+        types = _types(properties.get(name), schema) if isinstance(properties, Mapping) else set()
+        made[name] = text if "string" in types else _value(f"argument {name}", text, types)
     return made
 
 
-def _value(name: str, text: str, types: FrozenSet[str]) -> Any:
-    """Text where the schema allows text; otherwise JSON of a type that it allows. Without a type, JSON or else text."""
-    if "string" in types:
-        return text
+def _value(what: str, text: str, types: Set[str]) -> Any:
     try:
-        value = _decoded(f"argument {name}", text)
+        value = _decoded(what, text)
     except ValueError:
-        if not types:
-            return text
-        raise ValueError(f"argument {name} must be {_article(types)}, not {shown(text)}") from None
-    if types and not any(_is(value, kind) for kind in types):
-        raise ValueError(f"argument {name} must be {_article(types)}, not {shown(text)}")
+        value = text
+    if types and not compile_schema({"type": sorted(types)}).is_valid(value):
+        expected = " or ".join(NAMES[kind][0] for kind in sorted(types))
+        raise ValueError(f"{what} must be {expected}, not {shown(text)}")
     return value
 
 
-def _is(value: Any, kind: str) -> bool:
-    if isinstance(value, bool):
-        return kind == "boolean"
-    if kind == "integer" and isinstance(value, float):
-        return value.is_integer()
-    return isinstance(value, TYPES[kind])
-
-
-def _article(types: FrozenSet[str]) -> str:
-    return " or ".join(("an " if kind[0] in "aio" else "a ") + kind for kind in sorted(types)).replace("a null", "null")
-
-
-def _types(field: Any, root: Mapping[str, Any], depth: int = 0) -> FrozenSet[str]:
+def _types(field: Any, root: Mapping[str, Any], depth: int = 0) -> Set[str]:
     """The JSON types that a schema lets a value have; none where it does not say, so that anything may do."""
     if not isinstance(field, Mapping) or depth > MAX_REFERENCES:
-        return frozenset()
+        return set()
     named = field.get("type")
-    listed: List[Any] = named if isinstance(named, list) else [named]
-    found = {kind for kind in listed if isinstance(kind, str) and kind in TYPES}
+    found = {kind for kind in NAMES if kind == named or isinstance(named, list) and kind in named}
     if found:
-        return frozenset(found)
-    values = field.get("enum", [field["const"]] if "const" in field else None)
+        return found
+    values = [field["const"]] if "const" in field else field.get("enum")
     if isinstance(values, list):
-        return frozenset(kind for kind in TYPES for value in values if _is(value, kind))
-    options = [option for name in ("anyOf", "oneOf") for option in _list(field.get(name))]
-    kinds = [_types(option, root, depth + 1) for option in options]
+        return {kind for kind in NAMES for value in values if compile_schema({"type": kind}).is_valid(value)}
+    options = field.get("anyOf", field.get("oneOf"))
+    kinds = [_types(option, root, depth + 1) for option in options] if isinstance(options, list) else []
     if kinds and all(kinds):
-        return frozenset().union(*kinds)
-    reference = field.get("$ref")
-    return _types(_local(reference, root), root, depth + 1) if isinstance(reference, str) else frozenset()
+        return set().union(*kinds)
+    return _types(_referred(field.get("$ref"), root), root, depth + 1)
 
 
-def _list(value: Any) -> List[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _local(reference: str, root: Mapping[str, Any]) -> Any:
+def _referred(reference: Any, root: Mapping[str, Any]) -> Any:
     """The schema at a reference such as #/$defs/Size; None where there is none."""
-    if not reference.startswith("#/"):
+    if not isinstance(reference, str) or not reference.startswith("#/"):
         return None
     found: Any = root
     for part in reference[2:].split("/"):

@@ -17,26 +17,26 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from types import TracebackType
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Type
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple, Union
 
 from .. import __version__
+from ..base import meta as reserved
 from ..base import versioning
 from ..base.errors import HeaderMismatch, ProtocolError, TooManyRounds, TransportError, UnsupportedProtocolVersion
 from ..base.jsonrpc import is_id, shown
-from ..base.meta import CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, LOG_LEVELS, PROGRESS_TOKEN, PROTOCOL_VERSION
 from ..patterns import mrtr
-from ..transports.deadline import Deadline, checked
-from ..transports.http_client import HTTPClient, Wire
+from ..transports.connection import Deadline, Wire
+from ..transports.http_client import HTTPClient
 from ..transports.mirrors import Parameter, mirrored_headers
-from .heard import Heard, OnLog, OnProgress
-from .inputs import MODES, Inputs, OnElicit, OnListRoots, OnSample
-from .response import COMPLETE, INPUT_REQUIRED, items, member, result_of
-from .tools import KnownTools
+from .elicitation import Inputs, OnElicit, OnListRoots, OnSample
+from .received import INPUT_REQUIRED, Heard, OnLog, OnProgress, items, result_of
+from .tools import KnownTool, check_output, known
 
 MAX_PAGES = 1000
 MAX_ITEMS = 100_000
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
+
+Timing = Union[float, Deadline, None]
 
 
 class Client:
@@ -45,10 +45,10 @@ class Client:
     url: the MCP endpoint. name, version: its clientInfo, left out with send_client_info=False.
     timeout: seconds that a call may take in all, its rounds and pages included; what a callback takes to answer the
         server is not counted.
-    headers: sent with every request. wire: see transports.http_client.HTTPClient.
-    on_elicit, on_sample, on_list_roots: answer the server's questions, see client.inputs and client.elicitation; the
-        client declares exactly what they cover. elicit_modes: what on_elicit handles of "form" and "url".
-    on_progress, on_log: see client.heard. log_level: the least level to be sent; "info" when on_log is given alone.
+    headers: sent with every request. wire: sees every exchange, see transports.connection.Exchange.
+    on_elicit, on_sample, on_list_roots: answer the server's questions, see client.elicitation; the client declares
+        exactly what they cover. elicit_modes: what on_elicit handles of "form" and "url".
+    on_progress, on_log: see client.received. log_level: the least level to be sent; "info" when only on_log is given.
     max_rounds: input_required results that one call goes along with.
 
     Raises ValueError for an argument that cannot be used. Every method that calls the server raises ProtocolError
@@ -63,22 +63,22 @@ class Client:
                  on_sample: Optional[OnSample] = None, on_list_roots: Optional[OnListRoots] = None,
                  on_progress: Optional[OnProgress] = None, on_log: Optional[OnLog] = None,
                  log_level: Optional[str] = None, max_rounds: int = 10, send_client_info: bool = True,
-                 elicit_modes: Sequence[str] = MODES, wire: Optional[Wire] = None) -> None:
-        if log_level is not None and log_level not in LOG_LEVELS:
-            raise ValueError(f"log_level is one of {', '.join(LOG_LEVELS)}, not {log_level!r}")
-        self.timeout = checked(timeout)
+                 elicit_modes: Sequence[str] = mrtr.MODES, wire: Optional[Wire] = None) -> None:
+        if log_level is not None and log_level not in reserved.LOG_LEVELS:
+            raise ValueError(f"log_level is one of {', '.join(reserved.LOG_LEVELS)}, not {log_level!r}")
+        self.timeout = Deadline(timeout).seconds
         self.max_rounds = max_rounds
         self._transport = HTTPClient(url, headers, wire)
         self._inputs = Inputs(on_elicit, on_sample, on_list_roots, elicit_modes)
         self._on_progress, self._on_log = on_progress, on_log
-        self._fields: Dict[str, Any] = {CLIENT_CAPABILITIES: self._inputs.capabilities}
+        self._fields: Dict[str, Any] = {reserved.CLIENT_CAPABILITIES: self._inputs.capabilities}
         if send_client_info:
-            self._fields[CLIENT_INFO] = {"name": name, "version": version}
+            self._fields[reserved.CLIENT_INFO] = {"name": name, "version": version}
         if log_level is not None or on_log is not None:
-            self._fields[LOG_LEVEL] = log_level or "info"
+            self._fields[reserved.LOG_LEVEL] = log_level or "info"
         self._version = self.versions[0]
         self._ids, self._tokens = itertools.count(1), itertools.count(1)
-        self._tools = KnownTools()
+        self._tools: Dict[str, Union[KnownTool, str]] = {}
         self._closed = threading.Event()
 
     @property
@@ -93,8 +93,7 @@ class Client:
     def __enter__(self) -> "Client":
         return self
 
-    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
-                 trace: Optional[TracebackType]) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # Methods of the protocol. The keywords timeout, on_progress and meta of each are those of `request`.
@@ -105,19 +104,20 @@ class Client:
 
     def list_tools(self, **options: Any) -> List[Dict[str, Any]]:
         """All tools of all pages, but for those with an invalid `x-mcp-header`, which are logged (server/tools)."""
-        return self._tools.learn(self._list("tools/list", "tools", **options))
+        self._tools = known(self._pages("tools/list", "tools", **options))
+        return [tool.definition for tool in self._tools.values() if isinstance(tool, KnownTool)]
 
     def list_resources(self, **options: Any) -> List[Dict[str, Any]]:
         """All resources of all pages (server/resources)."""
-        return self._list("resources/list", "resources", **options)
+        return self._pages("resources/list", "resources", **options)
 
     def list_resource_templates(self, **options: Any) -> List[Dict[str, Any]]:
         """All resource templates of all pages (server/resources)."""
-        return self._list("resources/templates/list", "resourceTemplates", **options)
+        return self._pages("resources/templates/list", "resourceTemplates", **options)
 
     def list_prompts(self, **options: Any) -> List[Dict[str, Any]]:
         """All prompts of all pages (server/prompts)."""
-        return self._list("prompts/list", "prompts", **options)
+        return self._pages("prompts/list", "prompts", **options)
 
     def call_tool(self, name: str, arguments: Optional[Mapping[str, Any]] = None, **options: Any) -> Dict[str, Any]:
         """Call a tool; returns the CallToolResult, also one with `isError: true` (server/tools).
@@ -126,16 +126,12 @@ class Client:
         against the tool's outputSchema. Raises also SchemaError, before anything is sent, for an outputSchema that
         cannot be used, and TransportError for a tool that list_tools left out.
         """
-        tool = self._tools.get(name)
-        if tool is not None:
-            tool.prepare()
-        params: Dict[str, Any] = {"name": name}
-        if arguments is not None:
-            params["arguments"] = dict(arguments)
-        result = self.request("tools/call", params, **options)
+        tool = self._tool(name)
+        promised = None if tool is None else tool.output
+        result = self.request("tools/call", _named(name, arguments), **options)
         items(result, "content")
-        if tool is not None:
-            tool.check(result)
+        if promised is not None:
+            check_output(name, promised, result)
         return result
 
     def read_resource(self, uri: str, **options: Any) -> Dict[str, Any]:
@@ -146,10 +142,7 @@ class Client:
 
     def get_prompt(self, name: str, arguments: Optional[Mapping[str, str]] = None, **options: Any) -> Dict[str, Any]:
         """The GetPromptResult of a prompt (server/prompts)."""
-        params: Dict[str, Any] = {"name": name}
-        if arguments is not None:
-            params["arguments"] = dict(arguments)
-        result = self.request("prompts/get", params, **options)
+        result = self.request("prompts/get", _named(name, arguments), **options)
         items(result, "messages")
         return result
 
@@ -162,71 +155,54 @@ class Client:
         params: Dict[str, Any] = {"ref": dict(ref), "argument": {"name": name, "value": value}}
         if context is not None:
             params["context"] = {"arguments": dict(context)}
-        completion: Dict[str, Any] = member(self.request("completion/complete", params, **options), "completion", dict)
+        completion = self.request("completion/complete", params, **options).get("completion")
+        if not isinstance(completion, dict):
+            raise TransportError("the server's result needs completion, an object")
         return completion
 
-    def request(self, method: str, params: Optional[Mapping[str, Any]] = None, *, timeout: Optional[float] = None,
+    def request(self, method: str, params: Optional[Mapping[str, Any]] = None, *, timeout: Timing = None,
                 on_progress: Optional[OnProgress] = None, meta: Optional[Mapping[str, Any]] = None) -> Dict[str, Any]:
         """Send any request, answer what the server asks on the way, and return the complete result.
 
-        timeout: seconds in all, the client's by default. on_progress: for this request. meta: more `_meta` fields.
+        timeout: seconds in all, the client's by default, or a Deadline that several requests share. on_progress: for
+        this request. meta: more `_meta` fields; ValueError for a key or a trace context that is malformed (META-02,
+        META-18).
         """
-        return self._request(method, dict(params or {}), self._deadline(timeout), on_progress, meta)
+        given = {**((params or {}).get("_meta") or {}), **(meta or {})}
+        reserved.checked_meta(given)
+        fields = {reserved.PROTOCOL_VERSION: self._version, **given, **self._fields}
+        on_progress = on_progress or self._on_progress
+        if on_progress is not None and not is_id(fields.get(reserved.PROGRESS_TOKEN)):
+            fields[reserved.PROGRESS_TOKEN] = next(self._tokens)
+        heard = Heard(fields.get(reserved.PROGRESS_TOKEN), on_progress, self._on_log)
+        return self._converse(method, {**(params or {}), "_meta": fields}, self._deadline(timeout), heard)
 
     # One request
 
-    def _deadline(self, timeout: Optional[float]) -> Deadline:
-        return Deadline(self.timeout if timeout is None else timeout)
-
-    def _request(self, method: str, params: Dict[str, Any], deadline: Deadline,
-                 on_progress: Optional[OnProgress] = None, meta: Optional[Mapping[str, Any]] = None) -> Dict[str, Any]:
-        on_progress = on_progress or self._on_progress
-        fields = {PROTOCOL_VERSION: self._version, **(params.get("_meta") or {}), **(meta or {}), **self._fields}
-        if on_progress is not None and not is_id(fields.get(PROGRESS_TOKEN)):
-            fields[PROGRESS_TOKEN] = next(self._tokens)
-        params["_meta"] = fields
-        return self._converse(method, params, deadline, Heard(fields.get(PROGRESS_TOKEN), on_progress, self._on_log))
+    def _deadline(self, timeout: Timing) -> Deadline:
+        return timeout if isinstance(timeout, Deadline) else Deadline(self.timeout if timeout is None else timeout)
 
     def _converse(self, method: str, params: Dict[str, Any], deadline: Deadline, heard: Heard) -> Dict[str, Any]:
         """Rounds until the result is complete; each retry has the original params and this round's answers only."""
         original = {name: value for name, value in params.items() if name not in ("inputResponses", "requestState")}
-        pause = FIRST_PAUSE
-        for answered in itertools.count():
+        rounds = 0
+        while True:
             result = self._send(method, params, deadline, heard)
-            if result.get("resultType", COMPLETE) != INPUT_REQUIRED:
+            if result.get("resultType") != INPUT_REQUIRED:
                 return result
             if method not in mrtr.METHODS:
                 raise TransportError(f"the server answered {method} with input_required, which it may not")
-            if answered >= self.max_rounds:
-                raise TooManyRounds(f"the server still asks for input after {answered} rounds")
-            retry = self._retry(result, deadline)
-            if "inputResponses" not in retry:
-                self._wait(pause, deadline)
-                pause = min(2 * pause, LONGEST_PAUSE)
-            params = {**original, **retry}
-        raise AssertionError("unreachable")
-
-    def _retry(self, result: Dict[str, Any], deadline: Deadline) -> Dict[str, Any]:
-        """What an input_required result adds to the retry: inputResponses, where something was asked; requestState."""
-        requests, state = result.get("inputRequests"), result.get("requestState")
-        if requests is None and state is None:
-            raise TransportError("the server's input_required result has neither inputRequests nor requestState")
-        if not isinstance(requests or {}, dict) or not isinstance(state or "", str):
-            raise TransportError("the server's input_required result has malformed inputRequests or requestState")
-        retry: Dict[str, Any] = {}
-        if requests:
+            if rounds >= self.max_rounds:
+                raise TooManyRounds(f"the server still asks for input after {rounds} rounds")
             began = time.monotonic()
-            retry["inputResponses"] = self._inputs.answers(requests)
+            retry = self._inputs.retry(result)
             deadline.extend(time.monotonic() - began)
-        if state is not None:
-            retry["requestState"] = state
-        return retry
-
-    def _wait(self, pause: float, deadline: Deadline) -> None:
-        """Give a server that asks nothing the time to get on. Raises Timeout at once when there is not enough left."""
-        if deadline.left() <= pause:
-            raise deadline.error()
-        self._closed.wait(pause)
+            if "inputResponses" not in retry:  # a server that asks nothing needs time to get on
+                pause = min(FIRST_PAUSE * 2**rounds, LONGEST_PAUSE)
+                deadline.left(pause)
+                self._closed.wait(pause)
+            params = {**original, **retry}
+            rounds += 1
 
     def _send(self, method: str, params: Dict[str, Any], deadline: Deadline, heard: Heard) -> Dict[str, Any]:
         """One attempt, and a second one where the server's error says how to do better."""
@@ -238,33 +214,9 @@ class Client:
                 raise
             self._version = common
         except HeaderMismatch:
-            if method != "tools/call" or not self._learned_anew(params, deadline):
+            if method != "tools/call" or not self._mirrors_anew(params, deadline):
                 raise
         return self._attempt(method, params, deadline, heard)
-
-    def _learned_anew(self, params: Mapping[str, Any], deadline: Deadline) -> bool:
-        """List the tools again; whether the called one now has other headers (HTTP-61)."""
-        before = self._mirrored("tools/call", params)
-        try:
-            self._tools.learn(self._pages("tools/list", "tools", deadline))
-        except ProtocolError:
-            return False
-        return self._mirrored("tools/call", params) != before
-
-    def _attempt(self, method: str, params: Dict[str, Any], deadline: Deadline, heard: Heard) -> Dict[str, Any]:
-        if self._closed.is_set():
-            raise TransportError("the client is closed")
-        version = self._version
-        params = {**params, "_meta": {**params["_meta"], PROTOCOL_VERSION: version}}
-        request_id = next(self._ids)
-        message = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
-        headers = {"MCP-Protocol-Version": version, **mirrored_headers(message, self._mirrored(method, params))}
-        reply = self._transport.post(message, headers, deadline, heard)
-        return result_of(reply.message, request_id)
-
-    def _mirrored(self, method: str, params: Mapping[str, Any]) -> Sequence[Parameter]:
-        tool = self._tools.get(params.get("name")) if method == "tools/call" else None
-        return () if tool is None else tool.mirrored
 
     def _common_version(self, error: UnsupportedProtocolVersion) -> Optional[str]:
         """A version of ours, not the refused one, that the server says it supports (VERS-02)."""
@@ -272,19 +224,43 @@ class Client:
         listed = supported if isinstance(supported, list) else []
         return next((each for each in self.versions if each in listed and each != self._version), None)
 
-    # Lists
+    def _mirrors_anew(self, params: Mapping[str, Any], deadline: Deadline) -> bool:
+        """List the tools again; whether the called one now has other headers (HTTP-61)."""
+        before = self._mirrored("tools/call", params)
+        try:
+            self.list_tools(timeout=deadline)
+        except ProtocolError:
+            return False
+        return self._mirrored("tools/call", params) != before
 
-    def _list(self, method: str, name: str, timeout: Optional[float] = None, **options: Any) -> List[Dict[str, Any]]:
-        return self._pages(method, name, self._deadline(timeout), **options)
+    def _attempt(self, method: str, params: Dict[str, Any], deadline: Deadline, heard: Heard) -> Dict[str, Any]:
+        if self._closed.is_set():
+            raise TransportError("the client is closed")
+        version, request_id = self._version, next(self._ids)
+        params = {**params, "_meta": {**params["_meta"], reserved.PROTOCOL_VERSION: version}}
+        message = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
+        headers = {"MCP-Protocol-Version": version, **mirrored_headers(message, self._mirrored(method, params))}
+        return result_of(self._transport.post(message, headers, deadline, heard), request_id)
 
-    def _pages(self, method: str, name: str, deadline: Deadline, on_progress: Optional[OnProgress] = None,
-               meta: Optional[Mapping[str, Any]] = None) -> List[Dict[str, Any]]:
+    def _mirrored(self, method: str, params: Mapping[str, Any]) -> Sequence[Parameter]:
+        tool = self._tool(params.get("name")) if method == "tools/call" else None
+        return () if tool is None else tool.mirrored
+
+    def _tool(self, name: Any) -> Optional[KnownTool]:
+        """The tool as last listed, None where it was not. Raises TransportError for one that was turned down."""
+        tool = self._tools.get(name) if isinstance(name, str) else None
+        if isinstance(tool, str):
+            raise TransportError(f"tool {shown(name)} cannot be called: {tool}")
+        return tool
+
+    def _pages(self, method: str, name: str, timeout: Timing = None, **options: Any) -> List[Dict[str, Any]]:
         """The items of all pages. A cursor is sent back as it came; any string is one, the empty one too (PAGE-10)."""
+        deadline = self._deadline(timeout)
         found: List[Dict[str, Any]] = []
-        seen = set()
+        seen: Set[str] = set()
         params: Dict[str, Any] = {}
-        for _ in range(MAX_PAGES):
-            result = self._request(method, params, deadline, on_progress, meta)
+        while len(seen) < MAX_PAGES and len(found) <= MAX_ITEMS:
+            result = self.request(method, params, timeout=deadline, **options)
             found.extend(items(result, name))
             cursor = result.get("nextCursor")
             if cursor is None:
@@ -293,8 +269,10 @@ class Client:
                 raise TransportError(f"the nextCursor of {method} must be a string, not {shown(cursor)}")
             if cursor in seen:
                 raise TransportError(f"{method} gave the cursor {shown(cursor)} twice, so its pages would never end")
-            if len(found) > MAX_ITEMS:
-                break
             seen.add(cursor)
             params = {"cursor": cursor}
         raise TransportError(f"{method} goes on beyond {MAX_PAGES} pages or {MAX_ITEMS} items")
+
+
+def _named(name: str, arguments: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
+    return {"name": name} if arguments is None else {"name": name, "arguments": dict(arguments)}

@@ -1,6 +1,7 @@
-"""client/elicitation: what a user says to a server's question, and the check before it is sent.
+"""client/elicitation and basic/patterns/mrtr, Client Requirements: a server's questions, and the callbacks that answer.
 
-Implements ELIC-13, ELIC-16, ELIC-54, and for callers' own callbacks the three actions of the page.
+Implements ELIC-08, ELIC-09, ELIC-13, ELIC-16, ELIC-54, MRTR-18. What a client has a callback for is what it declares,
+and nothing else is answered.
 
 An `on_elicit` callback is given the params of an elicitation/create request (`mode`, `message`, and `requestedSchema`
 or `url`), and returns one of
@@ -18,11 +19,15 @@ Fields left out take the schema's defaults. Whatever is accepted is validated ag
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping, Optional
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
-from ..base.errors import InvalidParams
+from ..base.errors import InvalidParams, MissingClientCapability, TransportError
 from ..base.jsonrpc import shown
-from ..patterns.mrtr import ACTIONS, ELICITATION, check_answer
+from ..patterns import mrtr
+
+OnElicit = Callable[[Dict[str, Any]], Any]
+OnSample = Callable[[Dict[str, Any]], Dict[str, Any]]
+OnListRoots = Callable[[], List[Dict[str, Any]]]
 
 
 class ElicitResult(Dict[str, Any]):
@@ -49,40 +54,90 @@ def is_url(params: Mapping[str, Any]) -> bool:
     return bool(params.get("mode", "form") == "url")
 
 
-def result(key: str, params: Mapping[str, Any], returned: Any) -> Dict[str, Any]:
-    """The ElicitResult to send for what a callback returned. Raises InvalidParams where it cannot be sent."""
-    answer = _as_result(params, returned)
-    if answer is None or answer.get("action") not in ACTIONS:
-        raise InvalidParams(f"not sent: on_elicit returned {shown(returned)} for {shown(key)}; expected a dict or None")
-    if answer["action"] != "accept":
-        return {"action": answer["action"]}
-    if is_url(params):
-        return {"action": "accept"}
-    content = answer.get("content", {})
-    if isinstance(content, Mapping):
-        content = {**defaults(params["requestedSchema"]), **content}
-    made = {"action": "accept", "content": content}
-    try:
-        check_answer(key, {"method": ELICITATION, "params": params}, made)
-    except InvalidParams as error:
-        raise InvalidParams(f"not sent: {error.message}") from None
-    return made
-
-
-def _as_result(params: Mapping[str, Any], returned: Any) -> Optional[Mapping[str, Any]]:
-    if returned is None:
-        return decline()
-    if isinstance(returned, ElicitResult):
-        return returned
-    if not isinstance(returned, Mapping):
-        return None
-    fields = {} if is_url(params) else params["requestedSchema"].get("properties", {})
-    if "action" in returned and "action" not in fields:
-        return returned
-    return accept(returned)
-
-
 def defaults(schema: Mapping[str, Any]) -> Dict[str, Any]:
     """Field name to default, for the fields that have one (ELIC-16)."""
     properties = schema.get("properties", {})
     return {name: field["default"] for name, field in properties.items() if "default" in field}
+
+
+def elicited(params: Mapping[str, Any], returned: Any) -> Any:
+    """What an on_elicit callback returned, as it would go on the wire; `mrtr.check_answer` judges it."""
+    returned = decline() if returned is None else returned
+    if not isinstance(returned, Mapping):
+        return returned
+    schema = {} if is_url(params) else params["requestedSchema"]
+    whole = "action" in returned and "action" not in schema.get("properties", {})
+    if not whole and not isinstance(returned, ElicitResult):
+        returned = accept(returned)
+    if returned["action"] != "accept" or is_url(params):
+        return {"action": returned["action"]}
+    content = returned.get("content", {})
+    return {"action": "accept", "content": {**defaults(schema), **content} if isinstance(content, Mapping) else content}
+
+
+class Inputs:
+    """The callbacks of a client, and the capabilities that follow from them.
+
+    on_elicit: see above. on_sample: params of sampling/createMessage to a CreateMessageResult. on_list_roots: the
+    roots, a list of objects with `uri`. modes: the elicitation modes that on_elicit handles; ValueError for others.
+    """
+
+    def __init__(self, on_elicit: Optional[OnElicit], on_sample: Optional[OnSample],
+                 on_list_roots: Optional[OnListRoots], modes: Sequence[str]) -> None:
+        if not modes or any(mode not in mrtr.MODES for mode in modes):
+            raise ValueError(f"elicit_modes are form, url or both, not {modes!r}")
+        self._callbacks: Dict[str, Any] = {
+            mrtr.ELICITATION: on_elicit, mrtr.SAMPLING: on_sample, mrtr.ROOTS: on_list_roots}
+        self.capabilities: Dict[str, Any] = {}
+        if on_elicit is not None:
+            self.capabilities["elicitation"] = {mode: {} for mode in modes}
+        if on_sample is not None:
+            self.capabilities["sampling"] = {}
+        if on_list_roots is not None:
+            self.capabilities["roots"] = {}
+
+    def retry(self, result: Mapping[str, Any]) -> Dict[str, Any]:
+        """What an input_required result adds to the retry: inputResponses, where something was asked; requestState.
+
+        Raises TransportError for what a server may not ask, before anybody is asked; InvalidParams for an answer of a
+        callback that cannot be sent.
+        """
+        requests, state = result.get("inputRequests"), result.get("requestState")
+        if requests is None and state is None:
+            raise TransportError("the server's input_required result has neither inputRequests nor requestState")
+        if not isinstance(requests or {}, dict) or not isinstance(state or "", str):
+            raise TransportError("the server's input_required result has malformed inputRequests or requestState")
+        for key, request in (requests or {}).items():
+            self._check(key, request)
+        retry: Dict[str, Any] = {} if state is None else {"requestState": state}
+        if requests:
+            retry["inputResponses"] = {key: self._answer(key, request) for key, request in requests.items()}
+        return retry
+
+    def _check(self, key: str, request: Any) -> None:
+        where = f"the server's input request {shown(key)}"
+        if not isinstance(request, dict) or not isinstance(request.get("params", {}), dict):
+            raise TransportError(f"{where} is no request object")
+        capabilities = dict(self.capabilities)
+        if "sampling" in capabilities:
+            capabilities["sampling"] = {"context": {}}  # a server should not ask for it undeclared, but may
+        try:
+            mrtr.check_question(key, request, capabilities)
+        except MissingClientCapability:
+            kind = " ".join([request["method"], *mrtr.needed_capability(request).get("elicitation", ())])
+            raise TransportError(f"{where} is {kind}, for which this client declared no capability") from None
+        except ValueError as error:
+            raise TransportError(f"{where} cannot be answered: {error}") from None
+
+    def _answer(self, key: str, request: Mapping[str, Any]) -> Any:
+        method, params = request["method"], request.get("params", {})
+        answer = self._callbacks[method]() if method == mrtr.ROOTS else self._callbacks[method](params)
+        if method == mrtr.ELICITATION:
+            answer = elicited(params, answer)
+        elif method == mrtr.ROOTS and isinstance(answer, list):
+            answer = {"roots": answer}
+        try:
+            mrtr.check_answer(key, request, answer)
+        except InvalidParams as error:
+            raise InvalidParams(f"not sent: {error.message}") from None
+        return answer

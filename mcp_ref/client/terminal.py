@@ -8,6 +8,7 @@ front, so that none can pass for a line of this program. A URL is shown, never f
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sys
 from typing import Any, Dict, List, Mapping, Optional, TextIO, Tuple
@@ -21,9 +22,9 @@ from .elicitation import ElicitResult, accept, cancel, decline, defaults, is_url
 
 HELP = "Answer each, or type :decline to refuse or :cancel to stop. Empty takes the default; :clear leaves out."
 KINDS = {"string": "text", "number": "a number", "integer": "a whole number", "boolean": "yes or no"}
-YES, NO = ("y", "yes", "true"), ("n", "no", "false")
-LIMITS = (("minLength", "at least {} characters"), ("maxLength", "at most {} characters"), ("minimum", "{} or more"),
-          ("maximum", "{} or less"), ("minItems", "at least {}"), ("maxItems", "at most {}"), ("format", "as {}"))
+WORDS = {"y": True, "yes": True, "true": True, "n": False, "no": False, "false": False}
+LIMITS = {"minLength": "at least {} characters", "maxLength": "at most {} characters", "minimum": "{} or more",
+          "maximum": "{} or less", "minItems": "at least {}", "maxItems": "at most {}", "format": "as {}"}
 
 Choices = List[Tuple[Any, str]]
 
@@ -63,9 +64,9 @@ class _Dialogue:
     def __init__(self, server: str, source: TextIO, output: TextIO) -> None:
         self._server, self._input, self._output = printable(server), source, output
 
-    def say(self, text: str) -> None:
-        """Print one line of this program's own."""
-        print(text, file=self._output, flush=True)
+    def say(self, text: str, end: str = "\n") -> None:
+        """Print a text of this program's own."""
+        print(text, end=end, file=self._output, flush=True)
 
     def quote(self, text: Any) -> None:
         """Print a text of the server's, marked as such line by line."""
@@ -73,13 +74,12 @@ class _Dialogue:
             self.say("  | " + printable(line))
 
     def read(self, prompt: str) -> str:
-        """One line from the user. Raises _Stop for :decline, :cancel and the end of the input."""
-        print(prompt, end="", file=self._output, flush=True)
+        """One line from the user. Raises _Stop for :decline, :cancel, the end of the input and what is no text."""
+        self.say(prompt, end="")
         try:
             line = self._input.readline()
         except UnicodeDecodeError:
-            self.say("That was no text in the encoding of this terminal.")
-            raise _Stop(cancel()) from None
+            line = ""
         if not line:
             self.say("")
         command = line.strip().lower()
@@ -88,6 +88,15 @@ class _Dialogue:
         if command == ":decline":
             raise _Stop(decline())
         return line.rstrip("\r\n")
+
+    def choose(self, question: str, *options: str) -> str:
+        """The option that the user names, whole or by its first letter."""
+        listed = ", ".join(f"[{option[0]}]{option[1:]}" for option in options)
+        while True:
+            said = self.read(f"{question} {listed}: ").strip().lower()
+            for option in options:
+                if said in (option, option[0]):
+                    return option
 
     # A form
 
@@ -99,7 +108,8 @@ class _Dialogue:
         self.quote(params["message"])
         self.say(HELP)
         content = defaults(schema)
-        while True:
+        said = "edit"
+        while said == "edit":
             for name, field in schema.get("properties", {}).items():
                 self._ask(name, field, name in schema.get("required", ()), content)
             self.say(f"This would go to {self._server}:")
@@ -108,25 +118,12 @@ class _Dialogue:
             violations = whole.errors(content)
             for violation in violations:
                 self.say("Not valid: " + printable(violation.text()))
-            if not violations and self._agreed("Send it? [s]end, [e]dit, [d]ecline, [c]ancel: "):
-                return accept(content)
-
-    def _agreed(self, prompt: str) -> bool:
-        """True for send, False for edit; the others are _Stop."""
-        while True:
-            said = self.read(prompt).strip().lower()
-            if said in ("s", "send") or said in YES:
-                return True
-            if said in ("e", "edit"):
-                return False
-            if said in ("d", "decline") or said in NO:
-                raise _Stop(decline())
-            if said in ("c", "cancel"):
-                raise _Stop(cancel())
+            if not violations:
+                said = self.choose("Send it?", "send", "edit", "decline", "cancel")
+        return {"send": accept(content), "decline": decline(), "cancel": cancel()}[said]
 
     def _ask(self, name: str, field: Mapping[str, Any], required: bool, content: Dict[str, Any]) -> None:
         """Ask for one field until the answer is valid, and put it into `content`, or take it out."""
-        check = compile_schema(field, formats=True)
         choices = _choices(field)
         self.say("")
         self.quote(field.get("title", ""))
@@ -137,45 +134,34 @@ class _Dialogue:
         while True:
             kept = f" [{_shown(content[name])}]" if name in content else ""
             text = self.read(f"{printable(name)} ({expected}){kept}: ")
-            if not text.strip() and (name in content or not required):
-                return
             if text.strip().lower() == ":clear":
                 content.pop(name, None)
-                if not required:
-                    return
-                continue
-            try:
-                value = _value(text, field, choices)
-            except ValueError as error:
-                self.say(f"That is not {error}.")
-                continue
-            violations = check.errors(value)
-            if not violations and (text.strip() or field.get("type") != "string" or not required):
-                content[name] = value
+                text = ""
+            if not text.strip() and (name in content or not required):
                 return
-            self.say("An answer is needed." if not violations else "That " + printable(violations[0].message) + ".")
+            try:
+                content[name] = _value(text, field, choices)
+                return
+            except ValueError as error:
+                self.say(f"That {printable(str(error))}.")
 
     # A URL
 
     def link(self, params: Mapping[str, Any]) -> ElicitResult:
         """Show the URL, its host and what is suspicious about it, and ask for consent."""
-        url = params["url"]
+        host, warnings = suspicions(params["url"])
         self.say(f"{self._server} asks you to open a web page in your browser:")
         self.quote(params["message"])
-        host, warnings = suspicions(url)
-        self.say(f"  URL:  {printable(url)}")
+        self.say(f"  URL:  {printable(params['url'])}")
         self.say(f"  Host: >>> {printable(host)} <<<")
         for warning in warnings:
             self.say(f"  Warning: {warning}")
         if not host:
             self.say("Declined: this is not the URL of a web page.")
             return decline()
-        while True:
-            said = self.read("Do you agree to open it yourself? [y]es, [n]o, :cancel: ").strip().lower()
-            if said in NO:
-                return decline()
-            if said in YES:
-                break
+        said = self.choose("Do you agree to open it yourself?", "yes", "no", "cancel")
+        if said != "yes":
+            return decline() if said == "no" else cancel()
         self.read("Open the URL now, and press Enter when you are done there (or :cancel): ")
         return accept()
 
@@ -184,23 +170,18 @@ def suspicions(url: str) -> Tuple[str, List[str]]:
     """The host of a URL, "" where it is not that of a web page, and warnings for the user about it."""
     try:
         parts = urlsplit(url)
-        host = parts.hostname or ""
+        scheme, host = parts.scheme.lower(), parts.hostname or ""
     except ValueError:
         return "", ["the URL is malformed"]
-    if parts.scheme.lower() not in ("http", "https") or not host:
+    if scheme not in ("http", "https") or not host:
         return "", ["the URL is not of the kind http or https"]
-    warnings = []
-    if parts.scheme.lower() != "https" and not is_loopback(host):
-        warnings.append("the connection would not be encrypted (no https)")
-    if re.search(r"(^|\.)xn--", host):
-        warnings.append("the host is in Punycode; it may look like another one in your browser")
-    if not host.isascii():
-        warnings.append("the host holds letters outside ASCII, which may look like others")
-    if "@" in parts.netloc:
-        warnings.append("what stands before the @ is not the host")
-    if not all(c.isprintable() for c in url) or "\\" in url or " " in url:
-        warnings.append("the URL holds characters that do not belong in one")
-    return host, warnings
+    doubts = (
+        (scheme != "https" and not is_loopback(host), "the connection would not be encrypted (no https)"),
+        (re.search(r"(^|\.)xn--", host), "the host is in Punycode; it may look like another one in your browser"),
+        (not host.isascii(), "the host holds letters outside ASCII, which may look like others"),
+        ("@" in parts.netloc, "what stands before the @ is not the host"),
+        (not url.isprintable() or "\\" in url or " " in url, "the URL holds characters that do not belong in one"))
+    return host, [words for doubtful, words in doubts if doubtful]
 
 
 # Fields
@@ -214,50 +195,48 @@ def _choices(field: Mapping[str, Any]) -> Choices:
     if isinstance(values, list):
         named = names if isinstance(names, list) and len(names) == len(values) else values
         return [(value, str(name)) for value, name in zip(values, named)]
-    options = inner.get("oneOf", inner.get("anyOf", []))
+    options = inner.get("oneOf", inner.get("anyOf", ()))
     return [(option["const"], str(option.get("title", option["const"]))) for option in options
             if isinstance(option, Mapping) and "const" in option]
 
 
 def _expected(field: Mapping[str, Any], choices: Choices) -> str:
+    kind = KINDS.get(str(field.get("type")), "JSON")
     if choices:
-        parts = ["numbers or values, separated by commas" if field.get("type") == "array" else "a number or value"]
-    else:
-        parts = [KINDS.get(str(field.get("type")), "JSON")]
-    parts += [words.format(printable(str(field[limit]))) for limit, words in LIMITS if limit in field]
-    return ", ".join(parts)
+        kind = "numbers or values, separated by commas" if field.get("type") == "array" else "a number or value"
+    limits = [words.format(printable(str(field[limit]))) for limit, words in LIMITS.items() if limit in field]
+    return ", ".join([kind, *limits])
 
 
 def _value(text: str, field: Mapping[str, Any], choices: Choices) -> Any:
-    """The value that a line stands for. Raises ValueError with what was expected."""
-    kind = field.get("type")
+    """The value that a line stands for. Raises ValueError that says what it must be."""
+    said, kind = text.strip(), field.get("type")
+    value: Any = said
     if kind == "array" and choices:
-        return [_chosen(part.strip(), choices) for part in text.split(",") if part.strip()]
-    if choices:
-        return _chosen(text.strip(), choices)
-    if kind == "boolean":
-        said = text.strip().lower()
-        if said not in YES + NO:
-            raise ValueError(KINDS["boolean"])
-        return said in YES
-    if kind == "string":
-        if not all(c < "\ud800" or c > "\udfff" for c in text):
-            raise ValueError("text in the encoding of this terminal")
-        return text
-    try:
-        return decode(text.strip().encode("utf-8"))
-    except (ParseError, UnicodeEncodeError):
-        raise ValueError(KINDS.get(str(kind), "JSON")) from None
+        value = [_chosen(part.strip(), choices) for part in said.split(",") if part.strip()]
+    elif choices:
+        value = _chosen(said, choices)
+    elif kind == "boolean":
+        value = WORDS.get(said.lower(), said)
+    elif kind == "string":
+        value = text if said else None
+    else:
+        with contextlib.suppress(ParseError):
+            value = decode(said.encode("utf-8", "replace"))
+    violations = compile_schema(field, formats=True).errors(value)
+    if violations or any("\ud800" <= c <= "\udfff" for c in text):
+        raise ValueError(violations[0].message if violations else "must be text in the encoding of this terminal")
+    return value
 
 
 def _chosen(text: str, choices: Choices) -> Any:
-    """The choice of that value, title or number, in this order."""
+    """The choice of that value, title or number, in this order; the text itself where there is none."""
     for value, title in choices:
         if text in (str(value), title):
             return value
     if text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= len(choices):
         return choices[int(text[:9]) - 1][0]
-    raise ValueError("one of the choices")
+    return text
 
 
 def _shown(value: Any) -> str:

@@ -123,7 +123,10 @@ def check_question(key: str, request: Mapping[str, Any], capabilities: Mapping[s
 def _check_form(key: str, schema: Any) -> None:
     if not isinstance(schema, Mapping) or schema.get("type") != "object":
         raise SchemaError(f"requestedSchema of {shown(key)} must be an object schema")
-    for name, field in schema.get("properties", {}).items():
+    properties = schema.get("properties", {})
+    if not isinstance(properties, Mapping):
+        raise SchemaError(f"requestedSchema of {shown(key)} must have properties, an object")
+    for name, field in properties.items():
         if not isinstance(field, Mapping) or field.get("type") not in PRIMITIVES:
             raise SchemaError(f"field {shown(name)} of {shown(key)} must be a string, number, boolean or enum")
     compile_schema(schema, formats=True)

@@ -3,8 +3,8 @@
 Implements SUBS-01 to SUBS-03, SUBS-06, SUBS-07, META-17, CANC-16; TOOL-12, RES-05, PROMPT-03 (the notifications).
 
 Sans-IO: a Subscription is a queue of messages that a transport empties. `publish` may be called from any thread; it
-encodes, queues and wakes, and never waits for a reader. The acknowledgment is queued under the same lock that makes
-the subscription known to `publish`, so that it comes first and nothing after it is missed.
+encodes once, queues and wakes, and never waits for a reader. The acknowledgment is queued under the same lock that
+makes the subscription known to `publish`, so that it comes first and nothing after it is missed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 MAX_URIS = 1000
 MAX_QUEUED = 256 * 1024
 
-Matches = Callable[[str], bool]
+Matches = Callable[[str], object]  # None for a URI that is none of the template
 
 
 class Subscription:
@@ -35,11 +35,14 @@ class Subscription:
     overrun: the reader was too slow, and what it has not read was dropped; the transport hangs up.
     """
 
-    __slots__ = ("id", "honoured", "uris", "templates", "wake", "overrun", "ended", "_hub", "_queue", "_size")
+    __slots__ = ("id", "tag", "honoured", "methods", "uris", "templates", "wake", "overrun", "ended", "_hub", "_queue",
+                 "_size")
 
     def __init__(self, hub: "Subscriptions", id: RequestId, honoured: Dict[str, Any], templates: List[Matches]) -> None:
         self.id = id
+        self.tag = encode(id)
         self.honoured = honoured
+        self.methods = frozenset(method for name, method in LIST_CHANGED.items() if name in honoured)
         self.uris = frozenset(honoured.get("resourceSubscriptions", ()))
         self.templates = templates
         self.wake: Optional[Callable[[], None]] = None
@@ -48,17 +51,22 @@ class Subscription:
         self._queue: List[bytes] = []
         self._size = 0
 
-    def wants(self, method: str, uri: Optional[str]) -> bool:
-        """Whether a notification is one that this stream asked for and was granted (SUBS-01)."""
-        if uri is not None:
-            return uri in self.uris or any(matches(uri) for matches in self.templates)
-        return any(self.honoured.get(name) for name, sent in LIST_CHANGED.items() if sent == method)
+    def wants(self, method: str, uri: Optional[str], matching: Dict[Matches, bool]) -> bool:
+        """Whether a notification is one that this stream asked for and was granted (SUBS-01).
 
-    def queue(self, message: Mapping[str, Any]) -> None:
-        """Add a message; called with the hub's lock held."""
+        matching: which templates match `uri`, filled in as they are asked, so that streams which share one ask once.
+        """
+        if uri is None:
+            return method in self.methods
+        for matches in self.templates:
+            if matches not in matching:
+                matching[matches] = matches(uri) is not None
+        return uri in self.uris or any(matching[matches] for matches in self.templates)
+
+    def queue(self, data: bytes) -> None:
+        """Add a message, as JSON; called with the hub's lock held."""
         if self.overrun or self.ended:
             return
-        data = encode(message)
         self._size += len(data)
         if self._size > MAX_QUEUED:
             self.overrun = True
@@ -100,36 +108,36 @@ class Subscriptions:
         """A subscription whose first message is the acknowledgment of what of `requested` is honoured.
 
         supported: the members of the filter that this server can honour. known: whether a URI is, or may become, one
-        of its resources. template: what matches the URIs of a template of its, given by its text. Raises
+        of its resources. template: what matches the URIs of a template of its, given by its text;
+        the same one whenever it is asked. Raises
         InvalidParams, and TooManySubscriptions beyond the limit.
         """
         honoured, templates = _honoured(requested, supported, known, template)
         made = Subscription(self, id, honoured, templates)
+        before, after = _around_the_id(ACKNOWLEDGED, {"notifications": honoured})
         with self.lock:
             if len(self._open) >= self.limit:
                 raise TooManySubscriptions(self.limit)
-            made.queue(self._message(made, ACKNOWLEDGED, {"notifications": honoured}))
+            made.queue(before + made.tag + after)
             self._open[made] = None
         return made
 
-    @staticmethod
-    def _message(to: Subscription, method: str, params: Mapping[str, Any]) -> Dict[str, Any]:
-        return {"jsonrpc": "2.0", "method": method, "params": {"_meta": {SUBSCRIPTION_ID: to.id}, **params}}
-
     def publish(self, method: str, uri: Optional[str] = None) -> None:
         """Send a notification to every stream that asked for it. uri: of the resource that was updated."""
-        params = {} if uri is None else {"uri": uri}
+        before, after = _around_the_id(method, {} if uri is None else {"uri": uri})
+        matching: Dict[Matches, bool] = {}
         with self.lock:
             for subscription in list(self._open):
-                if subscription.wants(method, uri):
-                    subscription.queue(self._message(subscription, method, params))
+                if subscription.wants(method, uri, matching):
+                    subscription.queue(before + subscription.tag + after)
 
     def end(self, subscription: Subscription) -> None:
         """Queue the listen result and close the subscription to anything after it."""
         result = stamped({"resultType": "complete", "_meta": {SUBSCRIPTION_ID: subscription.id}}, self._server_info)
+        data = encode({"jsonrpc": "2.0", "id": subscription.id, "result": result})
         with self.lock:
             self._open.pop(subscription, None)
-            subscription.queue({"jsonrpc": "2.0", "id": subscription.id, "result": result})
+            subscription.queue(data)
             subscription.ended = True
 
     def drop(self, subscription: Subscription) -> None:
@@ -137,6 +145,13 @@ class Subscriptions:
         with self.lock:
             self._open.pop(subscription, None)
             subscription.ended = True
+
+
+def _around_the_id(method: str, params: Mapping[str, Any]) -> Tuple[bytes, bytes]:
+    """A notification encoded once for all its readers: what stands before and after the subscriptionId."""
+    message = {"jsonrpc": "2.0", "method": method, "params": {"_meta": {SUBSCRIPTION_ID: None}, **params}}
+    before, name, after = encode(message).partition(encode(SUBSCRIPTION_ID) + b":")
+    return before + name, after[len(b"null"):]
 
 
 def _honoured(requested: Any, supported: Sequence[str], known: Callable[[str], bool],

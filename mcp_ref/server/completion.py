@@ -5,16 +5,15 @@ Implements COMP-02 to COMP-08, COMP-10, COMP-14.
 
 from __future__ import annotations
 
-import inspect
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sized, Union
 
 from ..authorization.resource_server import require_scopes
 from ..base.errors import InvalidParams, SchemaError
 from ..base.jsonrpc import shown
 from ..base.request import Request
-from .context import Context
 from .running import attempt
+from .signature import parameters
 
 if TYPE_CHECKING:
     from .prompts import Prompt
@@ -23,22 +22,35 @@ if TYPE_CHECKING:
 
 MAX_VALUES = 100
 
+Completer = Callable[[Any, str, Dict[str, str]], Any]
+"""What suggests: given the Context, the text typed so far, and the other arguments so far."""
 
-class TextParameter(NamedTuple):
-    """A parameter of a handler that the wire has as text.
 
-    title, description: from its annotation. allowed: the only values it can have, None for any.
+def completer(function: Callable[..., Any]) -> Completer:
+    """The Completer that calls `function` with as much as it takes.
+
+    It takes the text typed so far and, if it has a second parameter, the values of the other arguments so far (a dict
+    of texts); the Context comes first if it takes `ctx`. It returns texts, the most relevant first, or yields them;
+    only what fits into an answer is taken from a generator. It may be async, but it cannot ask.
+
+    Raises SchemaError for a function with other parameters.
     """
+    takes_context, rest = parameters(function)
+    count = len(rest)
+    if count not in (1, 2) or any(each.kind in (each.KEYWORD_ONLY, each.VAR_KEYWORD) for each in rest):
+        raise SchemaError("a completer takes ctx if it wants it, the value, and if it wants them the other values")
 
-    title: Optional[str]
-    description: Optional[str]
-    allowed: Optional[List[str]]
+    def suggest(context: Any, value: str, others: Dict[str, str]) -> Any:
+        given = (value, others)[:count]
+        return function(context, *given) if takes_context else function(*given)
+    return suggest
 
 
-def text_parameters(properties: Mapping[str, Any], where: str) -> Dict[str, TextParameter]:
-    """The parameters of a handler by name, from the schemas of its Signature.
+def choices(properties: Mapping[str, Any], where: str) -> Dict[str, Completer]:
+    """Completers for those parameters of a handler that can have certain values only.
 
-    Raises SchemaError for one that is annotated as anything but text: str, Literal or Enum of texts, or Optional.
+    properties: of the schema of its Signature. Raises SchemaError for a parameter that is annotated as anything but
+    text: str, Literal or Enum of texts, or Optional.
     """
     found = {}
     for name, schema in properties.items():
@@ -47,47 +59,17 @@ def text_parameters(properties: Mapping[str, Any], where: str) -> Dict[str, Text
         texts = allowed is None or all(isinstance(value, str) for value in allowed)
         if len(inner) != 1 or inner[0].get("type", "string") != "string" or not texts:
             raise SchemaError(f"{where}: {name} arrives as text; annotate it str, or Literal or Enum of texts")
-        found[name] = TextParameter(schema.get("title"), schema.get("description"), allowed)
+        if allowed is not None:
+            found[name] = _chooser(allowed)
     return found
 
 
-class Completer:
-    """A function that suggests values for one argument.
-
-    It is given the text typed so far and, if it takes a second parameter, the values of the other arguments so far
-    (a dict of texts); the Context comes first if it takes `ctx`. It returns texts, the most relevant first, or yields
-    them; only what fits into an answer is taken from a generator. It may be async, but it cannot ask.
-
-    Raises SchemaError for a function with other parameters.
-    """
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        parameters = list(inspect.signature(function).parameters.values())
-        self._takes_context = bool(parameters) and parameters[0].name == "ctx"
-        rest = parameters[1:] if self._takes_context else parameters
-        self._count = len(rest)
-        if self._count not in (1, 2) or any(p.kind in (p.KEYWORD_ONLY, p.VAR_KEYWORD) for p in rest):
-            raise SchemaError("a completer takes ctx if it wants it, the value, and if it wants them the other values")
-        self._function = function
-
-    def call(self, context: Optional[Context], value: str, others: Dict[str, str]) -> Any:
-        """What the function returns."""
-        given = (value, others)[:self._count]
-        return self._function(context, *given) if self._takes_context else self._function(*given)
-
-
-def choices(parameters: Mapping[str, TextParameter]) -> Dict[str, Completer]:
-    """Completers for the parameters that can have certain values only."""
-    return {name: Completer(_chooser(parameter.allowed))
-            for name, parameter in parameters.items() if parameter.allowed is not None}
-
-
-def _chooser(allowed: List[str]) -> Callable[[str], List[str]]:
-    def choose(value: str) -> List[str]:
+def _chooser(allowed: List[str]) -> Completer:
+    def suggest(context: Any, value: str, others: Dict[str, str]) -> List[str]:
         typed = value.casefold()
         found = [choice for choice in allowed if typed in choice.casefold()]
         return sorted(found, key=lambda choice: not choice.casefold().startswith(typed))
-    return choose
+    return suggest
 
 
 def register(found: Union["Prompt", "ResourceTemplate", None], target: str, argument: str,
@@ -97,7 +79,7 @@ def register(found: Union["Prompt", "ResourceTemplate", None], target: str, argu
         raise ValueError(f"there is no prompt or resource template {target} to complete arguments of")
     if argument not in found.arguments:
         raise ValueError(f"{target} has no argument {argument}, only {', '.join(found.arguments) or 'none at all'}")
-    found.completers = {**found.completers, argument: Completer(function)}
+    found.completers = {**found.completers, argument: completer(function)}
 
 
 def advertise(server: "Server", methods: Dict[str, Any], capabilities: Dict[str, Any]) -> None:
@@ -114,17 +96,20 @@ def complete(server: "Server", request: Request) -> Dict[str, Any]:
 
     An argument that nobody completes has no suggestions; one that does not exist is an error.
     """
-    ref = _member(request.params, "ref", dict, "params")
-    arguments, completers = _referred(server, request, ref)
+    referred = _referred(server, _member(request.params, "ref", dict, "params"))
+    require_scopes(server, request, referred.scopes)
     argument = _member(request.params, "argument", dict, "params")
     name, value = _member(argument, "name", str, "argument"), _member(argument, "value", str, "argument")
-    others = _others(request.params)
-    if name not in arguments:
+    others = _member({"arguments": {}, **_member({"context": {}, **request.params}, "context", dict, "params")},
+                     "arguments", dict, "context")
+    if not all(isinstance(other, str) for other in others.values()):
+        raise InvalidParams("Invalid params: context.arguments must be an object of strings")
+    if name not in referred.arguments:
         raise InvalidParams(f"Invalid params: there is no argument {shown(name)} to complete")
-    completer = completers.get(name)
-    if completer is None:
+    suggest = referred.completers.get(name)
+    if suggest is None:
         return _result([])
-    result = attempt(server, request, "", None, lambda context: completer.call(context, value, others), _result)
+    result = attempt(server, request, "", None, lambda context: suggest(context, value, others), _result)
     if result["resultType"] != "complete":
         raise TypeError(f"the completer of {name} asks; only tools, prompts and resources can")
     return result
@@ -138,58 +123,32 @@ def _member(values: Mapping[str, Any], name: str, kind: type, where: str) -> Any
     return value
 
 
-def _others(params: Mapping[str, Any]) -> Dict[str, str]:
-    context = params.get("context", {})
-    if not isinstance(context, dict):
-        raise InvalidParams("Invalid params: context must be an object")
-    others = context.get("arguments", {})
-    if not isinstance(others, dict) or not all(isinstance(value, str) for value in others.values()):
-        raise InvalidParams("Invalid params: context.arguments must be an object of strings")
-    return others
-
-
-def _referred(server: "Server", request: Request,
-              ref: Mapping[str, Any]) -> Tuple[Iterable[str], Mapping[str, Completer]]:
-    """The arguments of what `ref` names, and their completers. A URI stands for the template that it matches."""
-    kind = ref.get("type")
-    if kind == "ref/prompt":
-        name = _member(ref, "name", str, "ref")
-        prompt = server.prompts.get(name)
-        if prompt is None:
-            raise InvalidParams(f"Invalid params: unknown prompt {shown(name)}")
-        require_scopes(server, request, prompt.scopes)
-        return prompt.arguments, prompt.completers
-    if kind == "ref/resource":
-        uri = _member(ref, "uri", str, "ref")
-        template = server.resource_templates.get(uri)
-        if template is None and uri in server.resources:
-            return (), {}
-        if template is None:
-            matching = (each for each in server.resource_templates.values() if each.match(uri) is not None)
-            template = next(matching, None)
-        if template is None:
-            raise InvalidParams(f"Invalid params: unknown resource or template {shown(uri)}", {"uri": uri})
-        require_scopes(server, request, template.scopes)
-        return template.arguments, template.completers
-    raise InvalidParams("Invalid params: ref.type must be ref/prompt or ref/resource")
+def _referred(server: "Server", ref: Mapping[str, Any]) -> Union["Prompt", "ResourceTemplate"]:
+    """What `ref` names. A URI stands for the template that it matches, unless it is that of a resource."""
+    if ref.get("type") == "ref/prompt":
+        return server.prompts.named(_member(ref, "name", str, "ref"))
+    if ref.get("type") != "ref/resource":
+        raise InvalidParams("Invalid params: ref.type must be ref/prompt or ref/resource")
+    uri = _member(ref, "uri", str, "ref")
+    template = server.resource_templates.get(uri)
+    if template is not None:
+        return template
+    for each in server.resource_templates.values() if uri not in server.resources else ():
+        if each.match(uri) is not None:
+            return each
+    raise InvalidParams(f"Invalid params: unknown resource template {shown(uri)}", {"uri": uri})
 
 
 def _result(values: Any) -> Dict[str, Any]:
     """The CompleteResult: at most MAX_VALUES, the total where it is known, and whether there are more."""
     if isinstance(values, (str, bytes)):
         raise TypeError("a completer returns several texts, not one")
-    if isinstance(values, (list, tuple, set, frozenset, dict)):
-        total: Optional[int] = len(values)
-        taken = list(islice(values, MAX_VALUES))
-        more = len(values) > MAX_VALUES
-    else:
-        taken = list(islice(values, MAX_VALUES + 1))
-        more = len(taken) > MAX_VALUES
-        total = None if more else len(taken)
-        taken = taken[:MAX_VALUES]
+    taken = list(islice(values, MAX_VALUES + 1))
     if not all(isinstance(value, str) for value in taken):
         raise TypeError("a completer returns texts only")
-    completion: Dict[str, Any] = {"values": taken, "hasMore": more}
+    more = len(taken) > MAX_VALUES
+    total: Optional[int] = len(values) if isinstance(values, Sized) else None if more else len(taken)
+    completion: Dict[str, Any] = {"values": taken[:MAX_VALUES], "hasMore": more}
     if total is not None:
         completion["total"] = total
     return {"resultType": "complete", "completion": completion}

@@ -4,9 +4,9 @@ Implements RES-14, RES-16, RES-18.
 
 A URI is refused as not found unless all of this holds, in this order:
 
-    1  it is the folder's own URI and then a relative path, without a query, a fragment or an empty segment
+    1  it is the folder's own URI and then a relative path of at most MAX_DEPTH segments, without a query or a fragment
     2  no slash, backslash, dot or NUL in it is percent-encoded, once or twice
-    3  no segment is `.` or `..`, holds a control character, a backslash or a drive letter, ends with a dot or a
+    3  no segment is empty, `.` or `..`, holds a control character, a backslash or a drive letter, ends with a dot or a
        space, or is a device name of Windows; none begins with a dot, unless hidden files are served
     4  it fits the pattern
     5  with all links followed it still is inside the folder, and what it then is called keeps rules 3 and 4
@@ -22,19 +22,24 @@ import re
 import stat
 from datetime import datetime, timezone
 from fnmatch import fnmatchcase
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple, Union
+from itertools import islice
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 from urllib.parse import quote
 
 from ..base.errors import InvalidParams
+from .content import resource_contents
 from .resources import ResourceNotFound, ResourceTemplate
 from .uri_template import is_uri
 
 MAX_DEPTH = 32
 
 _ENCODED = re.compile(r"%(?:25)*(?:2[eEfF]|5[cC]|00)")
-_DRIVE = re.compile(r"[A-Za-z]:")
-_UNSAFE = re.compile(r"[\x00-\x1f\x7f\\%s]|[. ]$" % (":" if os.name == "nt" else ""))
-_DEVICE = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(?:[ .:].*)?", re.IGNORECASE)
+_REFUSED = re.compile(r"""
+    | .*[\x00-\x1f\x7f\\\ud800-\udfff%s].*     # nothing at all; a control character, a backslash, what is no UTF-8
+    | [a-z]:.*                                # a drive letter
+    | .*[. ]                                  # a dot or a space at the end
+    | (?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(?:[ .:].*)?
+    """ % (":" if os.name == "nt" else ""), re.VERBOSE | re.DOTALL | re.IGNORECASE)
 _TEXTUAL = re.compile(r"text/.*|.*\+(?:json|xml)|application/(?:json|xml|yaml|toml|javascript|(?:x-)?sh|x-.*script)")
 _OPENED = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
 _STEPWISE = os.open in os.supports_dir_fd and hasattr(os, "O_DIRECTORY")
@@ -79,14 +84,9 @@ class Folder(ResourceTemplate):
 
     def _allowed(self, segments: Sequence[str]) -> bool:
         """Rules 2 (a second time, on the decoded text), 3 and 4."""
-        for segment in segments:
-            if not segment or segment == ".." or _UNSAFE.search(segment) or _ENCODED.search(segment):
-                return False
-            if _DRIVE.match(segment) or _DEVICE.fullmatch(segment):
-                return False
-            if segment.startswith(".") and not self._hidden:
-                return False
-        return _fits(self._pattern, segments)
+        return len(segments) <= MAX_DEPTH and _fits(self._pattern, segments) and not any(
+            _REFUSED.fullmatch(segment) or _ENCODED.search(segment) or (segment.startswith(".") and not self._hidden)
+            for segment in segments)
 
     def _resolved(self, segments: Sequence[str]) -> Optional[List[str]]:
         """Rule 5: the segments with all links followed; None outside."""
@@ -112,22 +112,15 @@ class Folder(ResourceTemplate):
         if len(octets) > self._max_size:
             raise InvalidParams(f"Resource is larger than {self._max_size} bytes", {"uri": uri})
         kind = media_type(path)
-        typed = {} if kind is None else {"mimeType": kind}
-        return {"uri": uri, **typed, **_text_or_blob(octets, kind)}
+        value = octets if kind is not None and not _TEXTUAL.fullmatch(kind) else _text(octets)
+        return resource_contents(uri, value, kind)
 
     def _open(self, segments: Sequence[str]) -> int:
         """Rule 6: a descriptor of the file. Raises OSError."""
-        whole = os.path.join(self.root, *segments)
-        _check_regular(os.lstat(whole))
-        if _STEPWISE:
-            descriptor = self._descend(segments)
-        else:
-            descriptor = os.open(whole, _OPENED)
-        try:
-            _check_regular(os.fstat(descriptor))
-        except OSError:
+        descriptor = self._descend(segments) if _STEPWISE else os.open(os.path.join(self.root, *segments), _OPENED)
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
-            raise
+            raise OSError("not a regular file")
         return descriptor
 
     def _descend(self, segments: Sequence[str]) -> int:
@@ -144,9 +137,7 @@ class Folder(ResourceTemplate):
     def _entries(self) -> List[Dict[str, Any]]:
         """The definitions of the files there are, by path, at most `limit` of them."""
         found: List[Dict[str, Any]] = []
-        for path, status in self._walk((), MAX_DEPTH):
-            if len(found) == self._limit:
-                break
+        for path, status in islice(self._walk(()), self._limit):
             name = path.rsplit("/", 1)[-1]
             modified = datetime.fromtimestamp(int(status.st_mtime), timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
             entry: Dict[str, Any] = {"uri": self.uri + quote(path, safe="/"), "name": name, "size": status.st_size,
@@ -155,7 +146,7 @@ class Folder(ResourceTemplate):
             found.append(entry if kind is None else {**entry, "mimeType": kind})
         return found
 
-    def _walk(self, above: Tuple[str, ...], depth: int) -> Iterator[Tuple[str, os.stat_result]]:
+    def _walk(self, above: Tuple[str, ...]) -> Iterator[Tuple[str, os.stat_result]]:
         """Path and status of each file that can be read, in the order of names; linked folders are not entered."""
         try:
             with os.scandir(os.path.join(self.root, *above)) as listing:
@@ -165,53 +156,24 @@ class Folder(ResourceTemplate):
         for entry in entries:
             segments = (*above, entry.name)
             if entry.is_dir(follow_symlinks=False):
-                if depth and (self._hidden or not entry.name.startswith(".")):
-                    yield from self._walk(segments, depth - 1)
-                continue
-            if not _encodable(entry.name) or not self._allowed(segments):
-                continue
-            if entry.is_symlink() and self._resolved(segments) is None:
-                continue
-            try:
-                status = entry.stat()
-            except OSError:
-                continue
-            if stat.S_ISREG(status.st_mode) and status.st_size <= self._max_size:
-                yield "/".join(segments), status
-
-
-def _check_regular(status: os.stat_result) -> None:
-    if not stat.S_ISREG(status.st_mode):
-        raise OSError("not a regular file")
-
-
-def _encodable(name: str) -> bool:
-    try:
-        name.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
+                if len(segments) < MAX_DEPTH and (self._hidden or not entry.name.startswith(".")):
+                    yield from self._walk(segments)
+            elif self._allowed(segments) and (not entry.is_symlink() or self._resolved(segments) is not None):
+                try:
+                    status = entry.stat()
+                except OSError:
+                    continue
+                if stat.S_ISREG(status.st_mode) and status.st_size <= self._max_size:
+                    yield "/".join(segments), status
 
 
 def _fits(pattern: Sequence[str], segments: Sequence[str]) -> bool:
-    """Whether a path fits a glob. `reached` holds how many parts of the pattern the segments so far can be."""
-    def skipping(reached: int) -> Iterator[int]:
-        yield reached
-        while reached < len(pattern) and pattern[reached] == "**":
-            reached += 1
-            yield reached
-
-    reached = set(skipping(0))
-    for segment in segments:
-        following: Set[int] = set()
-        for index in reached:
-            if index < len(pattern):
-                if pattern[index] == "**":
-                    following.update(skipping(index))
-                elif fnmatchcase(segment, pattern[index]):
-                    following.update(skipping(index + 1))
-        reached = following
-    return len(pattern) in reached
+    """Whether a path fits a glob, both taken apart at their slashes."""
+    if not pattern:
+        return not segments
+    if pattern[0] == "**":
+        return any(_fits(pattern[1:], segments[count:]) for count in range(len(segments) + 1))
+    return bool(segments) and fnmatchcase(segments[0], pattern[0]) and _fits(pattern[1:], segments[1:])
 
 
 def media_type(name: str) -> Optional[str]:
@@ -222,10 +184,9 @@ def media_type(name: str) -> Optional[str]:
     return kind
 
 
-def _text_or_blob(octets: bytes, kind: Optional[str]) -> Dict[str, Any]:
-    if (kind is None or _TEXTUAL.fullmatch(kind)) and b"\0" not in octets:
-        try:
-            return {"text": octets.decode("utf-8")}
-        except UnicodeDecodeError:
-            pass
-    return {"blob": octets}
+def _text(octets: bytes) -> Union[str, bytes]:
+    """The text that `octets` are, or themselves."""
+    try:
+        return octets if b"\0" in octets else octets.decode("utf-8")
+    except UnicodeDecodeError:
+        return octets

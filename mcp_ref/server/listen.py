@@ -27,9 +27,9 @@ def listen(server: "Server", request: Request) -> Subscription:
     def known(uri: str) -> bool:
         return uri in resources or any(template.match(uri) is not None for template in templates.values())
 
-    def matcher(text: str) -> Optional[Callable[[str], bool]]:
+    def matcher(text: str) -> Optional[Callable[[str], object]]:
         found = templates.get(text)
-        return None if found is None else lambda uri: found.match(uri) is not None
+        return None if found is None else found.match
 
     assert request.id is not None
     return server.subscriptions.open(request.id, request.params.get("notifications"), supported(server), known, matcher)

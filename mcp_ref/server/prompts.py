@@ -6,28 +6,23 @@ Implements PROMPT-02 to PROMPT-05, PROMPT-07 to PROMPT-17, PROMPT-20, CACHE-03.
 from __future__ import annotations
 
 import dataclasses
-import inspect
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence
 
-from ..authorization.resource_server import is_scoped, require_scopes, scope_names, visible
+from ..authorization.resource_server import require_scopes
 from ..base.errors import InvalidParams
-from ..base.json_schema import compile_schema
 from ..base.jsonrpc import shown
-from ..base.meta import checked
 from ..base.request import Request
 from . import content as blocks
-from .completion import Completer, choices, text_parameters
-from .context import Context
+from .completion import choices
+from .registry import Registered
 from .running import attempt
-from .signature import signature
 from .uri_template import is_uri
 
 if TYPE_CHECKING:
     from .server import Server
 
-ROLES = ("user", "assistant")
-_NEEDED = {"text": ("text",), "image": ("data", "mimeType"), "audio": ("data", "mimeType"),
-           "resource_link": ("uri", "name"), "resource": ("resource",)}
+_MEMBERS = {"text": ("text",), "image": ("data", "mimeType"), "audio": ("data", "mimeType"),
+            "resource_link": ("uri", "name"), "resource": ()}
 
 
 @dataclasses.dataclass
@@ -44,45 +39,32 @@ class PromptResult:
 
 def user(content: Any) -> Dict[str, Any]:
     """A message of the user. content: a text, or a block as the functions of mcp_ref.content make them."""
-    return _message("user", content)
+    return {"role": "user", "content": blocks.text(content) if isinstance(content, str) else content}
 
 
 def assistant(content: Any) -> Dict[str, Any]:
     """A message of the assistant; content as for `user`."""
-    return _message("assistant", content)
+    return {**user(content), "role": "assistant"}
 
 
-def _message(role: str, content: Any) -> Dict[str, Any]:
-    return {"role": role, "content": blocks.text(content) if isinstance(content, str) else content}
-
-
-class Prompt:
+class Prompt(Registered):
     """A registered prompt. Its arguments are the function's parameters, all of them text.
 
     Annotated[str, "text"] describes an argument, a default makes it optional, Literal and Enum narrow it and complete
-    by themselves. The Context comes first if the function takes `ctx`; it may be async, and may ask. What it returns
-    is told at `messages`. name: that of the function by default. description: its docstring by default.
+    by themselves. What the function returns is told at `messages`. The options are those of Registered.
 
     Raises SchemaError or ValueError for a definition that breaks a rule.
     """
 
-    def __init__(self, function: Callable[..., Any], *, name: Optional[str] = None, title: Optional[str] = None,
-                 description: Optional[str] = None, icons: Optional[Sequence[Dict[str, Any]]] = None,
-                 meta: Optional[Dict[str, Any]] = None, scopes: Sequence[str] = ()) -> None:
-        self.name = name or function.__name__
-        self.function = function
-        self.scopes = scope_names(scopes)
-        self.signature = signature(function)
-        parameters = text_parameters(self.signature.schema["properties"], f"prompt {self.name}")
-        self.arguments = tuple(parameters)
-        self.completers: Dict[str, Completer] = choices(parameters)
-        self._validator = compile_schema(self.signature.schema)
+    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
+        super().__init__(function, **options)
+        properties = self.signature.schema["properties"]
         required = self.signature.schema.get("required", [])
-        listed = [_filled({"name": key, "title": parameter.title, "description": parameter.description,
-                           "required": key in required}) for key, parameter in parameters.items()]
-        text = description if description is not None else inspect.cleandoc(function.__doc__ or "")
-        self.definition = _filled({"name": self.name, "title": title, "description": text or None,
-                                   "arguments": listed or None, "icons": icons, "_meta": checked(meta)})
+        self.arguments = tuple(properties)
+        self.completers = choices(properties, f"prompt {self.name}")
+        listed = [{"name": name, **{key: schema[key] for key in ("title", "description") if key in schema},
+                   "required": name in required} for name, schema in properties.items()]
+        self.define(arguments=listed or None)
 
     def check(self, arguments: Any) -> Dict[str, str]:
         """`arguments` if the prompt takes them. Raises InvalidParams that names what is missing, wrong or unknown."""
@@ -91,9 +73,9 @@ class Prompt:
         for name, value in arguments.items():
             if not isinstance(value, str):
                 raise InvalidParams(f"Invalid params: arguments.{shown(name)[1:-1]} must be a string")
-        violations = self._validator.errors(arguments)
-        if violations:
-            raise InvalidParams("Invalid params: " + "; ".join(each.text("arguments") for each in violations))
+        faults = self.faults(arguments)
+        if faults:
+            raise InvalidParams("Invalid params: " + faults)
         return arguments
 
     def result(self, value: Any) -> Dict[str, Any]:
@@ -101,12 +83,9 @@ class Prompt:
         if not isinstance(value, PromptResult):
             value = PromptResult(value)
         description = value.description if value.description is not None else self.definition.get("description")
-        return _filled({"resultType": "complete", "description": description, "messages": messages(value.messages),
-                        "_meta": value.meta})
-
-
-def _filled(members: Dict[str, Any]) -> Dict[str, Any]:
-    return {key: value for key, value in members.items() if value is not None}
+        result = {"resultType": "complete", "messages": messages(value.messages)}
+        optional = {"description": description, "_meta": value.meta}
+        return {**result, **{name: member for name, member in optional.items() if member is not None}}
 
 
 def messages(value: Any) -> List[Dict[str, Any]]:
@@ -119,35 +98,31 @@ def messages(value: Any) -> List[Dict[str, Any]]:
 
 def _checked(item: Any) -> Dict[str, Any]:
     message = item if isinstance(item, dict) and "role" in item else user(item)
-    if message["role"] not in ROLES:
+    if message["role"] not in ("user", "assistant"):
         raise ValueError(f"the role of a message is user or assistant, not {shown(message['role'])}")
     content = message.get("content")
     if isinstance(content, str):
         content = blocks.text(content)
-    if not isinstance(content, dict) or content.get("type") not in _NEEDED:
-        raise TypeError(f"a message has a text or one block of {', '.join(_NEEDED)}, not {shown(content)}")
-    _check_members(content, _NEEDED[content["type"]], content["type"])
+    if not isinstance(content, dict) or content.get("type") not in _MEMBERS:
+        raise TypeError(f"a message has a text or one block of {', '.join(_MEMBERS)}, not {shown(content)}")
+    _check_members(content, _MEMBERS[content["type"]])
     if content["type"] == "resource":
-        _check_resource(content["resource"])
-    elif "mimeType" in _NEEDED[content["type"]]:
-        blocks.check_base64(content["data"])
-        blocks.check_media_type(content["mimeType"])
+        resource = content.get("resource")
+        if not isinstance(resource, dict) or ("text" in resource) == ("blob" in resource):
+            raise ValueError("a resource block needs a resource with either text or blob")
+        _check_members(resource, ("uri", "mimeType", "blob" if "blob" in resource else "text"))
     return {**message, "content": content}
 
 
-def _check_resource(resource: Mapping[str, Any]) -> None:
-    _check_members(resource, ("uri", "mimeType", "blob" if "blob" in resource else "text"), "resource")
-    if not is_uri(resource["uri"]):
-        raise ValueError(f"a resource has a URI of RFC 3986, not {shown(resource['uri'])}")
-    if "blob" in resource:
-        blocks.check_base64(resource["blob"])
-    blocks.check_media_type(resource["mimeType"])
-
-
-def _check_members(block: Mapping[str, Any], names: Sequence[str], what: str) -> None:
+def _check_members(block: Mapping[str, Any], names: Sequence[str]) -> None:
     for name in names:
-        if not isinstance(block.get(name), (dict if name == "resource" else str)):
-            raise ValueError(f"a {what} block needs {name}")
+        value = block.get(name)
+        if not isinstance(value, str) or (name == "uri" and not is_uri(value)):
+            raise ValueError(f"the {name} of a block cannot be {shown(value)}")
+        if name in ("data", "blob"):
+            blocks.check_base64(value)
+        if name == "mimeType":
+            blocks.check_media_type(value)
 
 
 def advertise(server: "Server", methods: Dict[str, Any], capabilities: Dict[str, Any]) -> None:
@@ -160,9 +135,7 @@ def advertise(server: "Server", methods: Dict[str, Any], capabilities: Dict[str,
 
 def list_prompts(server: "Server", request: Request) -> Dict[str, Any]:
     """prompts/list: those that the caller may use, in the order of registration (PROMPT-03 to PROMPT-05)."""
-    permitted = visible(server, request, server.prompts)
-    definitions = {name: prompt.definition for name, prompt in permitted.items()}
-    return server.listed(request, "prompts", definitions, private=is_scoped(server.prompts))
+    return server.listed(request, "prompts", server.prompts)
 
 
 def get(server: "Server", request: Request) -> Dict[str, Any]:
@@ -171,21 +144,7 @@ def get(server: "Server", request: Request) -> Dict[str, Any]:
     Absent arguments are none; "" is a value; one that the prompt does not have is refused like one that is missing.
     Raises InvalidParams, HTTPError 403 where the caller's token lacks a scope, and what the handler raises.
     """
-    prompt = named(server.prompts, request.params.get("name"))
+    prompt = server.prompts.named(request.params.get("name"))
     require_scopes(server, request, prompt.scopes)
     arguments = prompt.check(request.params.get("arguments", {}))
-
-    def handler(context: Context) -> Any:
-        return prompt.signature.call(prompt.function, context, arguments)
-
-    return attempt(server, request, prompt.name, arguments, handler, prompt.result)
-
-
-def named(prompts: Mapping[str, Prompt], name: Any) -> Prompt:
-    """The prompt of that name. Raises InvalidParams."""
-    if not isinstance(name, str) or not name:
-        raise InvalidParams("Invalid params: params.name must be a non-empty string")
-    prompt = prompts.get(name)
-    if prompt is None:
-        raise InvalidParams(f"Invalid params: unknown prompt {shown(name)}")
-    return prompt
+    return attempt(server, request, prompt.name, arguments, prompt.handler(arguments), prompt.result)

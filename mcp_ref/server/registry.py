@@ -2,10 +2,71 @@
 
 from __future__ import annotations
 
+import inspect
 import threading
-from typing import Callable, Dict, Generic, ItemsView, Iterator, Mapping, TypeVar, ValuesView
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    Dict,
+    Generic,
+    ItemsView,
+    Iterator,
+    Mapping,
+    Optional,
+    Sequence,
+    TypeVar,
+    Union,
+    ValuesView,
+)
+
+from ..authorization.resource_server import scope_names
+from ..base.errors import InvalidParams
+from ..base.json_schema import compile_schema
+from ..base.jsonrpc import shown
+from ..base.meta import checked_meta
+from .signature import signature
+
+if TYPE_CHECKING:
+    from .context import Context
 
 Item = TypeVar("Item")
+
+
+class Registered:
+    """What tools, prompts, resources and resource templates share: a handler, and its definition as listed.
+
+    function: the handler, given the Context first if it takes `ctx`; it may be async, and may ask. name: that of the
+    function by default. description: its docstring by default. title, icons, meta: as listed. scopes: what a caller
+    must be granted. schema: of the arguments; made from the function's annotations by default.
+
+    Raises SchemaError or ValueError for a definition that breaks a rule.
+    """
+
+    def __init__(self, function: Callable[..., Any], *, name: Optional[str] = None, title: Optional[str] = None,
+                 description: Optional[str] = None, icons: Optional[Sequence[Dict[str, Any]]] = None,
+                 meta: Optional[Dict[str, Any]] = None, scopes: Union[str, Sequence[str]] = (),
+                 schema: Optional[Dict[str, Any]] = None) -> None:
+        self.function = function
+        self.name = name or function.__name__
+        self.scopes = scope_names(scopes)
+        self.signature = signature(function, schema)
+        self.validator = compile_schema(self.signature.schema)
+        text = inspect.cleandoc(function.__doc__ or "" if description is None else description)
+        self.definition: Dict[str, Any] = {}
+        self.define(name=self.name, title=title, description=text or None, icons=icons, _meta=checked_meta(meta))
+
+    def define(self, **members: Any) -> None:
+        """Add those members to the definition that are not None."""
+        self.definition.update((key, value) for key, value in members.items() if value is not None)
+
+    def faults(self, arguments: Dict[str, Any]) -> str:
+        """Where and how `arguments` break the schema, "" where they do not."""
+        return "; ".join(violation.text("arguments") for violation in self.validator.errors(arguments))
+
+    def handler(self, arguments: Dict[str, Any]) -> "Callable[[Context], Any]":
+        """The handler with these valid arguments, as running.attempt takes it."""
+        return lambda context: self.signature.call(self.function, context, arguments)
 
 
 class Registry(Mapping[str, Item], Generic[Item]):
@@ -42,6 +103,14 @@ class Registry(Mapping[str, Item], Generic[Item]):
     def get(self, key: object, default: object = None) -> "Item | None":  # type: ignore[override]
         """The item of that key, or None."""
         return self._items.get(key)  # type: ignore[call-overload,no-any-return]
+
+    def named(self, name: Any) -> Item:
+        """The item of a name that a client sent. Raises InvalidParams."""
+        if not isinstance(name, str) or not name:
+            raise InvalidParams("Invalid params: params.name must be a non-empty string")
+        if name not in self._items:
+            raise InvalidParams(f"Invalid params: unknown {self._what} {shown(name)}")
+        return self._items[name]
 
     def items(self) -> ItemsView[str, Item]:
         """Keys and items as they are now."""

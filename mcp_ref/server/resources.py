@@ -5,21 +5,17 @@ Implements RES-02 to RES-05, RES-09 to RES-11, RES-13, RES-14, RES-16, CACHE-04 
 
 from __future__ import annotations
 
-import inspect
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
-from ..authorization.resource_server import is_scoped, require_scopes, scope_names, visible
+from ..authorization.resource_server import is_scoped, require_scopes, visible
 from ..base.errors import InvalidParams, SchemaError
-from ..base.json_schema import compile_schema
 from ..base.jsonrpc import shown
-from ..base.meta import checked
 from ..base.request import Request
 from .caching import Hints, hints
-from .completion import Completer, choices, text_parameters
+from .completion import choices
 from .content import check_base64, resource_contents
-from .context import Context
+from .registry import Registered
 from .running import attempt
-from .signature import signature
 from .uri_template import UriTemplate, is_uri
 
 if TYPE_CHECKING:
@@ -33,36 +29,25 @@ class ResourceNotFound(InvalidParams):
         super().__init__("Resource not found", None if uri is None else {"uri": uri})
 
 
-class Readable:
+class Readable(Registered):
     """What resources and resource templates share.
 
-    function: called at each read, with the Context first if it takes `ctx`; it may be async, and may ask. What it
-    returns is told at `contents`. name: that of the function by default. description: its docstring by default.
-    mime_type, title, icons, annotations, meta: as listed. ttl_ms, cache_scope: caching hints of what is read, the
-    server's by default. scopes: what a caller must be granted.
-
-    Raises SchemaError or ValueError for a definition that breaks a rule of the page.
+    function: called at each read; what it returns is told at `contents`. mime_type, annotations: as listed. ttl_ms,
+    cache_scope: caching hints of what is read, the server's by default. The other options are those of Registered.
     """
 
-    def __init__(self, function: Callable[..., Any], identity: Dict[str, Any], *, name: Optional[str] = None,
-                 title: Optional[str] = None, description: Optional[str] = None, mime_type: Optional[str] = None,
-                 icons: Optional[Sequence[Dict[str, Any]]] = None, annotations: Optional[Dict[str, Any]] = None,
-                 meta: Optional[Dict[str, Any]] = None, ttl_ms: Optional[int] = None,
-                 cache_scope: Optional[str] = None, scopes: Sequence[str] = ()) -> None:
-        hints(ttl_ms, cache_scope)
-        self.function = function
-        self.signature = signature(function)
+    def __init__(self, function: Callable[..., Any], *, mime_type: Optional[str] = None,
+                 annotations: Optional[Dict[str, Any]] = None, ttl_ms: Optional[int] = None,
+                 cache_scope: Optional[str] = None, **options: Any) -> None:
+        super().__init__(function, **options)
         self.mime_type = mime_type
-        self.scopes = scope_names(scopes)
-        self._ttl_ms, self._cache_scope = ttl_ms, cache_scope
-        text = description if description is not None else inspect.cleandoc(function.__doc__ or "")
-        members = {**identity, "name": name or function.__name__, "title": title, "description": text or None,
-                   "mimeType": mime_type, "icons": icons, "annotations": annotations, "_meta": checked(meta)}
-        self.definition = {key: value for key, value in members.items() if value is not None}
+        self._given_hints = ttl_ms, cache_scope
+        hints(ttl_ms, cache_scope)
+        self.define(mimeType=mime_type, annotations=annotations)
 
     def hints(self, default: Hints) -> Hints:
         """The caching hints of what is read; private where not everybody may read it."""
-        given = hints(self._ttl_ms, self._cache_scope, default)
+        given = hints(*self._given_hints, default)
         return given._replace(scope="private") if self.scopes else given
 
 
@@ -70,12 +55,12 @@ class Resource(Readable):
     """A resource under one URI. size: of the raw content, in bytes, where it is known. The rest as in Readable."""
 
     def __init__(self, uri: str, function: Callable[..., Any], *, size: Optional[int] = None, **options: Any) -> None:
+        super().__init__(function, **options)
         if not is_uri(uri):
             raise ValueError(f"not a URI of RFC 3986, scheme included: {shown(uri)}")
-        super().__init__(function, {"uri": uri, "size": size}, **options)
         if self.signature.schema["properties"]:
             raise SchemaError(f"the handler of {uri} can take nothing but ctx, for the URI has no variables")
-        self.uri = uri
+        self.define(uri=uri, size=size)
 
 
 class ResourceTemplate(Readable):
@@ -88,24 +73,24 @@ class ResourceTemplate(Readable):
 
     def __init__(self, uri_template: str, function: Callable[..., Any], *,
                  instances: Optional[Callable[[], Iterable[Dict[str, Any]]]] = None, **options: Any) -> None:
-        super().__init__(function, {"uriTemplate": uri_template}, **options)
+        super().__init__(function, **options)
         self.uri_template = uri_template
         self.instances = instances
-        self.template = UriTemplate(uri_template)
-        self.template.matcher()
-        parameters = self.signature.schema["properties"]
-        if set(parameters) != set(self.template.variables):
-            raise SchemaError(f"the handler of {uri_template} takes {sorted(parameters)}, and the variables of the "
-                              f"template are {sorted(self.template.variables)}")
-        texts = {name: schema for name, schema in parameters.items() if name not in self.template.exploded}
-        self.arguments = self.template.variables
-        self.completers: Dict[str, Completer] = choices(text_parameters(texts, uri_template))
-        self._validator = compile_schema(self.signature.schema)
+        self._template = UriTemplate(uri_template)
+        self._template.matcher()
+        self.arguments = self._template.variables
+        properties = self.signature.schema["properties"]
+        if set(properties) != set(self.arguments):
+            raise SchemaError(f"the handler of {uri_template} takes {sorted(properties)}, and the variables of the "
+                              f"template are {sorted(self.arguments)}")
+        texts = {name: schema for name, schema in properties.items() if name not in self._template.exploded}
+        self.completers = choices(texts, uri_template)
+        self.define(uriTemplate=uri_template)
 
     def match(self, uri: str) -> Optional[Dict[str, Any]]:
         """The arguments of the handler for `uri`; None where it is none of this template."""
-        found = self.template.match(uri)
-        return None if found is None or self._validator.errors(found) else found
+        found = self._template.match(uri)
+        return None if found is None or self.validator.errors(found) else found
 
 
 def contents(uri: str, value: Any, mime_type: Optional[str] = None) -> List[Dict[str, Any]]:
@@ -154,21 +139,18 @@ def list_resources(server: "Server", request: Request) -> Dict[str, Any]:
 
     What the caller may not read is not listed, nor is it as an instance of a template that happens to match its URI.
     """
-    registered, templates = server.resources, server.resource_templates
-    items = {uri: resource.definition for uri, resource in visible(server, request, registered).items()}
+    templates = server.resource_templates
+    instances: Dict[str, Any] = {}
     for template in visible(server, request, templates).values():
-        if template.instances is not None:
-            for definition in template.instances():
-                if definition["uri"] not in registered:
-                    items.setdefault(definition["uri"], definition)
-    return server.listed(request, "resources", items, private=is_scoped(registered) or is_scoped(templates))
+        for definition in template.instances() if template.instances is not None else ():
+            if definition["uri"] not in server.resources:
+                instances.setdefault(definition["uri"], definition)
+    return server.listed(request, "resources", server.resources, instances, private=is_scoped(templates))
 
 
 def list_templates(server: "Server", request: Request) -> Dict[str, Any]:
     """resources/templates/list: those that the caller may read, in the order of registration."""
-    templates = server.resource_templates
-    items = {text: template.definition for text, template in visible(server, request, templates).items()}
-    return server.listed(request, "resourceTemplates", items, private=is_scoped(templates))
+    return server.listed(request, "resourceTemplates", server.resource_templates)
 
 
 def find(resources: Mapping[str, Resource], templates: Mapping[str, ResourceTemplate],
@@ -180,11 +162,10 @@ def find(resources: Mapping[str, Resource], templates: Mapping[str, ResourceTemp
     resource = resources.get(uri)
     if resource is not None:
         return resource, {}
-    if is_uri(uri):
-        for template in templates.values():
-            arguments = template.match(uri)
-            if arguments is not None:
-                return template, arguments
+    for template in templates.values():
+        arguments = template.match(uri)
+        if arguments is not None:
+            return template, arguments
     raise ResourceNotFound(uri)
 
 
@@ -200,15 +181,12 @@ def read(server: "Server", request: Request) -> Dict[str, Any]:
     found, arguments = find(server.resources, server.resource_templates, uri)
     require_scopes(server, request, found.scopes)
 
-    def handler(context: Context) -> Any:
-        return found.signature.call(found.function, context, arguments)
-
     def finish(value: Any) -> Dict[str, Any]:
         result = {"resultType": "complete", "contents": contents(uri, value, found.mime_type)}
         answered = "inputResponses" in request.params or "requestState" in request.params
         return (Hints() if answered else found.hints(server.hints)).onto(result)
 
     try:
-        return attempt(server, request, uri, None, handler, finish)
+        return attempt(server, request, uri, None, found.handler(arguments), finish)
     except ResourceNotFound:
         raise ResourceNotFound(uri) from None

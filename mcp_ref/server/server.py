@@ -33,6 +33,7 @@ from typing import (
 )
 
 from .. import ladder
+from ..authorization.resource_server import is_scoped, visible
 from ..base import versioning
 from ..base.errors import HTTPError, InternalError, McpError, ProtocolError, may_be_sent
 from ..base.jsonrpc import encode, shown
@@ -49,7 +50,7 @@ from .caching import hints
 from .discover import discover
 from .listen import listen
 from .pagination import page
-from .registry import Registry
+from .registry import Registered, Registry
 from .running import principal_name
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("mcp_ref")
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Listed = TypeVar("Listed", bound=Registered)
 Handler = Callable[["Server", Request], Any]
 
 
@@ -339,13 +341,16 @@ class Server:
             log.warning("serving %s at %s", self.name, running.url)
             wait_for_signal()
 
-    def listed(self, request: Request, member: str, items: Mapping[str, Any], private: bool = False) -> Dict[str, Any]:
+    def listed(self, request: Request, member: str, registry: "Registry[Listed]",
+               more: Optional[Mapping[str, Any]] = None, private: bool = False) -> Dict[str, Any]:
         """The result of a list method: the page asked for, with its caching hints.
 
-        member: what the list is called in the result. items: key to definition, in order. private: whether the list
-        depends on who asks, which makes its cacheScope private whatever the server's is. Raises InvalidParams.
+        member: what the list is called in the result. registry: what is listed of is what the caller may use. more:
+        further definitions by key. Where the list depends on who asks, or if `private`, its cacheScope is private
+        whatever the server's is, on every page and to everybody (C061). Raises InvalidParams.
         """
+        items = {key: item.definition for key, item in visible(self, request, registry).items()}
         claim = Claim(principal_name(request), request.method, "", None, self.name)
-        listed, rest = page(items, request, self.cursor_sealer, claim, self.page_size)
-        given = self.hints._replace(scope="private") if private else self.hints
+        listed, rest = page({**items, **(more or {})}, request, self.cursor_sealer, claim, self.page_size)
+        given = self.hints._replace(scope="private") if private or is_scoped(registry) else self.hints
         return given.onto({"resultType": "complete", member: listed, **rest})

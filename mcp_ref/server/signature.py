@@ -62,7 +62,7 @@ def typed(annotation: Any, where: str) -> Typed:
         return Typed({"enum": [member.value for member in annotation]}, annotation)
     if dataclasses.is_dataclass(annotation) and isinstance(annotation, type):
         return _dataclass(annotation, where)
-    if typing.is_typeddict(annotation) if hasattr(typing, "is_typeddict") else hasattr(annotation, "__total__"):
+    if hasattr(annotation, "__total__"):
         return _typed_dict(annotation, where)
     raise SchemaError(f"{where}: no JSON Schema for the annotation {annotation!r}; give the schema itself")
 
@@ -171,6 +171,13 @@ def _hints(function: Callable[..., Any]) -> Dict[str, Any]:
         raise SchemaError(f"{function.__qualname__}: an annotation cannot be resolved: {error}") from None
 
 
+def parameters(function: Callable[..., Any]) -> Tuple[bool, List[inspect.Parameter]]:
+    """Whether a function is given the Context, as a first parameter named ctx, and its other parameters."""
+    listed = list(inspect.signature(function).parameters.values())
+    takes_context = bool(listed) and listed[0].name == "ctx"
+    return takes_context, listed[1:] if takes_context else listed
+
+
 def signature(function: Callable[..., Any], schema: Optional[Dict[str, Any]] = None) -> Signature:
     """The Signature of a handler: `schema` where given, otherwise what the annotations say.
 
@@ -178,9 +185,7 @@ def signature(function: Callable[..., Any], schema: Optional[Dict[str, Any]] = N
     is named `arguments` gets them as one dict. Raises SchemaError.
     """
     hints = _hints(function)
-    parameters = list(inspect.signature(function).parameters.values())
-    takes_context = bool(parameters) and parameters[0].name == "ctx"
-    rest = parameters[1:] if takes_context else parameters
+    takes_context, rest = parameters(function)
     returns = hints.get("return")
     if schema is not None:
         whole = len(rest) == 1 and rest[0].name == "arguments"

@@ -8,20 +8,19 @@ from __future__ import annotations
 import dataclasses
 import logging
 import re
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
 
-from ..authorization.resource_server import is_scoped, require_scopes, scope_names, visible
+from ..authorization.resource_server import require_scopes
 from ..base.errors import InvalidParams, ProtocolError, SchemaError, ToolError
 from ..base.json_schema import compile_schema
 from ..base.jsonrpc import encode, shown
-from ..base.meta import checked
 from ..base.request import Request
 from ..patterns.cancellation import Cancelled
 from ..transports.mirrors import annotated_parameters
 from . import content as blocks
-from .context import Context
+from .registry import Registered
 from .running import attempt
-from .signature import signature, typed
+from .signature import typed
 
 if TYPE_CHECKING:
     from .server import Server
@@ -49,38 +48,34 @@ class ToolResult:
     meta: Optional[Dict[str, Any]] = None
 
 
-class Tool:
-    """A registered tool: its definition as listed, and all that was compiled from it once.
+class Tool(Registered):
+    """A registered tool, and all that was compiled from its definition once.
+
+    input_schema: what the annotations say by default. output_schema: that of a returned dataclass or TypedDict by
+    default. annotations: as listed. strict: whether arguments that break the schema are a protocol error, not one for
+    the model. accept_unasked: whether answers count that no state shows asked. The other options are those of
+    Registered.
 
     Raises SchemaError or ValueError for a definition that breaks a rule of the page.
     """
 
-    def __init__(self, function: Callable[..., Any], *, name: Optional[str] = None, title: Optional[str] = None,
-                 description: Optional[str] = None, input_schema: Optional[Dict[str, Any]] = None,
+    def __init__(self, function: Callable[..., Any], *, input_schema: Optional[Dict[str, Any]] = None,
                  output_schema: Optional[Dict[str, Any]] = None, annotations: Optional[Dict[str, Any]] = None,
-                 icons: Optional[Sequence[Dict[str, Any]]] = None, meta: Optional[Dict[str, Any]] = None,
-                 strict: bool = False, accept_unasked: bool = False, scopes: Union[str, Sequence[str]] = ()) -> None:
-        self.name = name or function.__name__
+                 strict: bool = False, accept_unasked: bool = False, **options: Any) -> None:
+        super().__init__(function, schema=input_schema, **options)
         if not self.name:
             raise ValueError("a tool has a name")
         if not _NAME.fullmatch(self.name):
             log.warning("tool %s: names should have 1 to 128 of A-Z a-z 0-9 _ - . (TOOL-15, TOOL-17)", shown(self.name))
-        self.function = function
         self.strict = strict
         self.accept_unasked = accept_unasked
-        self.scopes = scope_names(scopes)
-        self.signature = signature(function, input_schema)
         schema = self.signature.schema
         if not isinstance(schema, dict) or schema.get("type") != "object":
             raise SchemaError(f"the inputSchema of {self.name} must be an object with type: object")
-        self.validator = compile_schema(schema)
         self.mirrored = tuple(annotated_parameters(schema))
         output_schema = _output_schema(output_schema, self.signature.returns, self.name)
         self.output = None if output_schema is None else compile_schema(output_schema)
-        text = description if description is not None else (function.__doc__ or "").strip()
-        members = {"name": self.name, "title": title, "description": _dedented(text) or None, "inputSchema": schema,
-                   "outputSchema": output_schema, "annotations": annotations, "icons": icons, "_meta": checked(meta)}
-        self.definition = {key: value for key, value in members.items() if value is not None}
+        self.define(inputSchema=schema, outputSchema=output_schema, annotations=annotations)
 
     def result(self, value: Any) -> Dict[str, Any]:
         """The CallToolResult for what the handler returned. Raises BadOutput where it breaks outputSchema."""
@@ -123,12 +118,6 @@ class BadOutput(ValueError):
     """A tool's own fault: what it returned is not what its outputSchema promises."""
 
 
-def _dedented(text: str) -> str:
-    first, *rest = text.splitlines() or [""]
-    margin = min((len(line) - len(line.lstrip()) for line in rest if line.strip()), default=0)
-    return "\n".join([first] + [line[margin:] for line in rest])
-
-
 def _output_schema(given: Optional[Dict[str, Any]], returns: Any, name: str) -> Optional[Dict[str, Any]]:
     if given is not None or returns is None:
         return given
@@ -166,9 +155,7 @@ def advertise(server: "Server", methods: Dict[str, Any], capabilities: Dict[str,
 
 def list_tools(server: "Server", request: Request) -> Dict[str, Any]:
     """tools/list: those that the caller may use, in the order of registration (TOOL-07 to TOOL-10)."""
-    registered = dict(server.tools.items())
-    definitions = {name: tool.definition for name, tool in visible(server, request, registered).items()}
-    return server.listed(request, "tools", definitions, private=is_scoped(registered))
+    return server.listed(request, "tools", server.tools)
 
 
 def call(server: "Server", request: Request) -> Dict[str, Any]:
@@ -176,45 +163,22 @@ def call(server: "Server", request: Request) -> Dict[str, Any]:
 
     Raises ProtocolError, and HTTPError 403 where the caller's token lacks a scope.
     """
-    params = request.params
-    tool = named(server.tools, params.get("name"))
+    tool = server.tools.named(request.params.get("name"))
     require_scopes(server, request, tool.scopes)
-    arguments = params.get("arguments")
-    if arguments is None and "arguments" not in params:
-        arguments = {}
+    arguments = request.params.get("arguments", {})
     if not isinstance(arguments, dict):
         raise InvalidParams("Invalid params: arguments must be an object")
-    violations = tool.validator.errors(arguments)
-    if violations:
-        text = "; ".join(violation.text("arguments") for violation in violations)
-        if tool.strict:
-            raise InvalidParams("Invalid params: " + text)
-        return failed("Invalid arguments: " + text)
-    return _run(server, request, tool, arguments)
-
-
-def _run(server: "Server", request: Request, tool: Tool, arguments: Dict[str, Any]) -> Dict[str, Any]:
-    def handler(context: Context) -> Any:
-        return tool.signature.call(tool.function, context, arguments)
-
+    faults = tool.faults(arguments)
+    if faults and tool.strict:
+        raise InvalidParams("Invalid params: " + faults)
+    if faults:
+        return failed("Invalid arguments: " + faults)
     try:
-        return attempt(server, request, tool.name, arguments, handler, tool.result, tool.accept_unasked)
+        return attempt(server, request, tool.name, arguments, tool.handler(arguments), tool.result, tool.accept_unasked)
     except ToolError as error:
         return failed(str(error))
-    except ProtocolError:
-        raise
-    except (Cancelled, KeyboardInterrupt):
+    except (ProtocolError, Cancelled, KeyboardInterrupt):
         raise
     except BaseException:  # a sys.exit in a tool is a failure of the tool
         log.exception("tool %s failed (request %s)", tool.name, shown(request.id))
         return failed(f"The tool {tool.name} failed; the server's log says why.")
-
-
-def named(tools: Mapping[str, Tool], name: Any) -> Tool:
-    """The tool of that name. Raises InvalidParams."""
-    if not isinstance(name, str) or not name:
-        raise InvalidParams("Invalid params: params.name must be a non-empty string")
-    tool = tools.get(name)
-    if tool is None:
-        raise InvalidParams(f"Invalid params: unknown tool {shown(name)}")
-    return tool

@@ -1,8 +1,6 @@
 """server/resources, Resource Templates: URI templates (RFC 6570), filled in and matched back.
 
-Implements RES-09, RES-14.
-
-`expand` is the whole of RFC 6570. `match` is its inverse for what a server registers:
+Implements RES-09, RES-14. `expand` is the whole of RFC 6570. `match` is its inverse for what a server registers:
 
     {var}  {a,b}          text without / ? #              one segment, or a part of one
     {+path}               any text, / included
@@ -10,12 +8,12 @@ Implements RES-09, RES-14.
     {.ext}  {;a}          .text and ;a=text, optional
     {?a,b}  {&a}          the query, in any order; absent ones are left out
     {?rest*}              exploded: a dict of all else that the query holds
+    ?a={a}&b=text         a query written out: both are required
     {#part}               the fragment, optional
-    ?a={a}                a query written out: a is required
 
 Values are percent-decoded once, never twice. What is not well-formed does not match: a bad escape, octets that are no
-UTF-8, a NUL, or a value of the path with a `..` segment in it, plain or encoded. Where a URI can be read in several
-ways, as few optional variables as possible are left out, and then the earlier variable takes as much as it can.
+UTF-8, a NUL, or a value outside the query with a `..` segment in it, plain or encoded. Where a URI can be read in
+several ways, as few optional variables as possible are left out, and then the earlier one takes as much as it can.
 A match costs time linear in the URI's length for each part of the template, and no URI beyond MAX_URI matches.
 """
 
@@ -23,21 +21,22 @@ from __future__ import annotations
 
 import re
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
-from urllib.parse import quote
+from urllib.parse import quote, unquote_to_bytes
 
 from ..base.errors import SchemaError
 from ..base.jsonrpc import shown
-from .uri_matching import Unit, check_separated, decoded, matched
 
 MAX_URI = 8192
 
-_RESERVED = ":/?#[]@!$&'()*+,;="
-_CHARACTER = r"(?:[^\x00-\x20\"<>\\^`{|}\x7f%]|%[0-9A-Fa-f]{2})*"
-_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:" + _CHARACTER)
-_LITERAL = re.compile(_CHARACTER)
-_ESCAPE = re.compile(r"(%[0-9A-Fa-f]{2})")
+_CHARACTERS = r"(?:[^\x00-\x20\"<>\\^`{|}\x7f%]|%[0-9A-Fa-f]{2})*"
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:" + _CHARACTERS)
+_LITERAL = re.compile(_CHARACTERS)
 _NAME = r"(?:[A-Za-z0-9_]|%[0-9A-Fa-f]{2})(?:\.?(?:[A-Za-z0-9_]|%[0-9A-Fa-f]{2}))*"
 _VARIABLE = re.compile(rf"({_NAME})(?:(\*)|:([1-9][0-9]{{0,3}}))?")
+_SECTIONS = re.compile(r"(?P<path>(?:[^{?#]|\{[^?&#][^}]*\})*)"
+                       r"(?P<query>(?:(?:\?|\{\?)(?:[^{#]|\{[^#][^}]*\})*)?)"
+                       r"(?P<fragment>(?:\{#[^}]*\}|#(?:[^{#]|\{[^?&#][^}]*\})*)?)")
+_QUERY_PART = re.compile(rf"&([^=&{{]+)(?:=(?:\{{\+?({_NAME})\}}|([^&{{]*)))?|\{{&([^}}]*)\}}")
 
 
 class _Operator(NamedTuple):
@@ -68,12 +67,7 @@ class _Variable(NamedTuple):
     most: Optional[int]
 
 
-class _Expression(NamedTuple):
-    operator: str
-    variables: Tuple[_Variable, ...]
-
-
-_Part = Union[str, _Expression]
+_Expression = Tuple[_Operator, List[_Variable]]
 
 
 def is_uri(text: str) -> bool:
@@ -89,290 +83,283 @@ class UriTemplate:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._parts = _parse(text)
-        listed = [each for part in self._parts if isinstance(part, _Expression) for each in part.variables]
-        self.variables = tuple(dict.fromkeys(each.name for each in listed))
+        self._parts = _parsed(text)
+        listed = [each for part in self._parts if not isinstance(part, str) for each in part[1]]
+        self.variables = tuple(each.name for each in listed)
         self.exploded = frozenset(each.name for each in listed if each.explode)
-        self._repeated = len(listed) != len(self.variables)
         self._matcher: Optional[_Matcher] = None
-
-    def __repr__(self) -> str:
-        return f"UriTemplate({self.text!r})"
 
     def expand(self, values: Mapping[str, Any]) -> str:
         """The URI with these values: text, numbers, lists or dicts of them. None and what is missing is left out.
 
         Raises ValueError for a value that has no text form.
         """
-        return "".join(_quoted(part, True) if isinstance(part, str) else _expanded(part, values)
-                       for part in self._parts)
+        return "".join(_quoted(part) if isinstance(part, str) else _expanded(*part, values) for part in self._parts)
 
     def matcher(self) -> "_Matcher":
         """What matches it, compiled once. Raises SchemaError for a template whose URIs cannot be read back."""
         if self._matcher is None:
-            if self._repeated:
-                raise self._unreadable("a variable stands in it twice")
             try:
-                self._matcher = _Matcher(self._parts)
+                self._matcher = _Matcher(self)
             except SchemaError as error:
-                raise self._unreadable(str(error)) from None
+                raise SchemaError(f"URIs of the template {shown(self.text)} cannot be told apart: {error}") from None
         return self._matcher
-
-    def _unreadable(self, why: str) -> SchemaError:
-        return SchemaError(f"URIs of the template {shown(self.text)} cannot be told apart: {why}")
 
     def match(self, uri: str) -> Optional[Dict[str, Any]]:
         """Variable name to its decoded value, without those that are left out; None where `uri` does not match."""
-        if len(uri) > MAX_URI:
+        if len(uri) > MAX_URI or not is_uri(uri):
             return None
-        return self.matcher().match(uri if uri.isascii() else _quoted(uri, True))
+        return self.matcher().match(uri if uri.isascii() else _quoted(uri))
 
 
-def _parse(text: str) -> List[_Part]:
-    parts: List[_Part] = []
-    position = 0
-    while position < len(text):
-        start = text.find("{", position)
-        literal = text[position:] if start < 0 else text[position:start]
-        if not _LITERAL.fullmatch(literal):
+def _parsed(text: str) -> List[Union[str, _Expression]]:
+    """The literals, which are never empty, and the expressions of a template."""
+    parts: List[Union[str, _Expression]] = []
+    for index, piece in enumerate(re.split(r"\{([^{}]*)\}", text)):
+        if index % 2:
+            parts.append(_expression(piece))
+        elif not _LITERAL.fullmatch(piece):
             raise SchemaError(f"the template {shown(text)} has a character outside of braces that no URI has")
-        if literal:
-            parts.append(literal)
-        if start < 0:
-            break
-        end = text.find("}", start)
-        if end < 0:
-            raise SchemaError(f"the template {shown(text)} has a brace that is not closed")
-        parts.append(_expression(text[start + 1:end], text))
-        position = end + 1
+        elif piece:
+            parts.append(piece)
     return parts
 
 
-def _expression(inner: str, text: str) -> _Expression:
-    operator = inner[:1] if inner[:1] in _OPERATORS else ""
+def _expression(inner: str) -> _Expression:
+    symbol = inner[:1] if inner[:1] in _OPERATORS else ""
     variables = []
-    for spec in inner[len(operator):].split(","):
+    for spec in inner[len(symbol):].split(","):
         found = _VARIABLE.fullmatch(spec)
         if found is None:
-            raise SchemaError(f"the template {shown(text)} has {{{inner}}}, which is no expression of RFC 6570")
+            raise SchemaError(f"{{{inner}}} is no expression of RFC 6570")
         variables.append(_Variable(found.group(1), bool(found.group(2)), int(found.group(3) or 0) or None))
-    return _Expression(operator, tuple(variables))
+    return _OPERATORS[symbol], variables
 
 
 # Expansion
 
 
-def _quoted(text: str, reserved: bool) -> str:
+def _quoted(text: str, reserved: bool = True) -> str:
+    """`text` percent-encoded; with `reserved`, what has a meaning in a URI stays, escapes included."""
     if not reserved:
         return quote(text, safe="")
-    pieces = _ESCAPE.split(text)
-    return "".join(piece if index % 2 else quote(piece, safe=_RESERVED) for index, piece in enumerate(pieces))
+    pieces = re.split(r"(%[0-9A-Fa-f]{2})", text)
+    return "".join(piece if index % 2 else quote(piece, safe=":/?#[]@!$&'()*+,;=")
+                   for index, piece in enumerate(pieces))
 
 
 def _plain(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (str, int, float)):
-        return str(value)
-    raise ValueError(f"a variable of a URI template is text or a number, not {type(value).__name__}")
+    if not isinstance(value, (str, int, float)):
+        raise ValueError(f"a variable of a URI template is text or a number, not {type(value).__name__}")
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _expanded(expression: _Expression, values: Mapping[str, Any]) -> str:
-    operator = _OPERATORS[expression.operator]
-    pieces = []
-    for variable in expression.variables:
-        value = values.get(variable.name)
-        if value is None or (isinstance(value, (list, tuple, Mapping)) and not value):
-            continue
-        pieces.append(_piece(operator, variable, value))
+def _expanded(operator: _Operator, variables: Sequence[_Variable], values: Mapping[str, Any]) -> str:
+    pieces = [piece for variable in variables for piece in _pieces(operator, variable, values.get(variable.name))]
     return operator.first + operator.separator.join(pieces) if pieces else ""
 
 
-def _piece(operator: _Operator, variable: _Variable, value: Any) -> str:
-    def named(name: str, encoded: str) -> str:
-        return name + ("=" + encoded if encoded else operator.if_empty)
-
+def _pieces(operator: _Operator, variable: _Variable, value: Any) -> List[str]:
+    """What the separator stands between: one piece, or one for each item where exploded; none for no value."""
     def encoded(item: Any) -> str:
         return _quoted(_plain(item), operator.reserved)
 
+    def named(name: str, text: str) -> str:
+        return name + ("=" + text if text else operator.if_empty) if operator.named else text
+
+    if value is None or value in ([], (), {}):
+        return []
     if not isinstance(value, (list, tuple, Mapping)):
-        text = _quoted(_plain(value)[:variable.most], operator.reserved)
-        return named(variable.name, text) if operator.named else text
+        return [named(variable.name, encoded(_plain(value)[:variable.most]))]
     if variable.most is not None:
         raise ValueError(f"{variable.name}:{variable.most} takes a text, not several values")
-    if not variable.explode:
-        items = [part for pair in value.items() for part in pair] if isinstance(value, Mapping) else value
-        text = ",".join(encoded(item) for item in items)
-        return named(variable.name, text) if operator.named else text
-    if isinstance(value, Mapping):
-        pairs = [(encoded(name), encoded(item)) for name, item in value.items()]
-        return operator.separator.join(named(*pair) if operator.named else "=".join(pair) for pair in pairs)
-    return operator.separator.join(named(variable.name, encoded(item)) if operator.named else encoded(item)
-                                   for item in value)
+    if not isinstance(value, Mapping):
+        items = [encoded(item) for item in value]
+        return [named(variable.name, item) for item in (items if variable.explode else [",".join(items)])]
+    pairs = [(encoded(name), encoded(item)) for name, item in value.items()]
+    if variable.explode:
+        return [named(*pair) if operator.named else "=".join(pair) for pair in pairs]
+    return [named(variable.name, ",".join(part for pair in pairs for part in pair))]
 
 
 # Matching
 
 
+class _Unit(NamedTuple):
+    """A fixed text and, with a name, the value after it: one character or more, none of them in `stop`.
+
+    optional: whether the whole unit may be left out. split: what separates the elements of an exploded value.
+    """
+
+    prefix: str
+    name: str = ""
+    stop: str = ""
+    optional: bool = False
+    split: str = ""
+
+
 class _Matcher:
-    """The parts of a template sorted into path, query and fragment. Raises SchemaError."""
+    """The template as units, and its query, which has no order, apart from them. Raises SchemaError."""
 
-    def __init__(self, parts: Sequence[_Part]) -> None:
-        self.path: List[Unit] = []
-        self.fragment: Optional[List[Unit]] = None
-        self.query: Optional[_Query] = None
-        for part in parts:
-            if isinstance(part, _Expression):
-                self._add_expression(part)
-                continue
-            for piece in re.split(r"([?#])", part):
-                if piece == "#" and self.fragment is None:
-                    self.fragment = []
-                elif piece == "?" and self.query is None and self.fragment is None:
-                    self.query = _Query()
-                elif piece:
-                    self._add([Unit(_quoted(piece, True))])
-        if self.query is not None:
-            self.query.close()
-        for units in [self.path, self.fragment or []]:
-            check_separated(units)
-
-    def _add_expression(self, expression: _Expression) -> None:
-        if expression.operator in ("?", "&"):
-            if (expression.operator == "?") != (self.query is None) or self.fragment is not None:
-                raise SchemaError("a query begins with {?…} or ?, goes on with {&…}, and stands before the fragment")
-            self.query = self.query or _Query()
-            self.query.add_named(expression)
-            return
-        if expression.operator == "#":
-            if self.fragment is not None:
-                raise SchemaError("it has two fragments")
-            self.fragment = []
-        self._add(_units(expression))
-
-    def _add(self, units: List[Unit]) -> None:
-        if self.fragment is not None:
-            self.fragment.extend(units)
-        elif self.query is not None:
-            self.query.add(units)
-        else:
-            self.path.extend(units)
+    def __init__(self, template: UriTemplate) -> None:
+        if len(set(template.variables)) < len(template.variables):
+            raise SchemaError("a variable stands in it twice")
+        sections = _SECTIONS.fullmatch(template.text)
+        if sections is None:
+            raise SchemaError("it is a path, one ?query or {?query}, and one #fragment or {#fragment}, in this order")
+        path, query, fragment = sections.groups()
+        self._query = _Query(query) if query else None
+        self._units = _units(path, "?#" if query else "#" if fragment else "") + _units(fragment, "")
+        for unit, following in zip(self._units, self._units[1:]):
+            if unit.name and not following.prefix:
+                raise SchemaError(f"nothing stands between {{{unit.name}}} and {{{following.name}}}")
 
     def match(self, uri: str) -> Optional[Dict[str, Any]]:
-        fragment: Optional[str] = None
-        query: Optional[str] = None
-        if self.fragment is not None:
-            uri, mark, text = uri.partition("#")
-            fragment = text if mark else None
-        if self.query is not None:
-            uri, mark, text = uri.partition("?")
-            query = text if mark else None
-        values = matched(self.path, uri, safe=True)
-        if values is None:
-            return None
-        if self.query is not None and not self.query.match(query, values):
-            return None
-        if self.fragment is not None:
-            found = None
-            if fragment is not None:
-                found = matched(self.fragment, fragment)
-            elif self.fragment and all(unit.optional for unit in self.fragment):
-                found = {}
-            if found is None:
+        """As UriTemplate.match: the query is cut out and matched by itself."""
+        if self._query is None:
+            return _matched(self._units, uri)
+        rest, mark, fragment = uri.partition("#")
+        path, _, query = rest.partition("?")
+        values = _matched(self._units, path + mark + fragment)
+        named = None if values is None else self._query.match(query)
+        return None if values is None or named is None else {**values, **named}
+
+
+def _units(section: str, reserved_stop: str) -> List[_Unit]:
+    """The units of a path or a fragment. reserved_stop: what {+var} cannot hold."""
+    units = []
+    for part in _parsed(section):
+        if isinstance(part, str):
+            units.append(_Unit(_quoted(part)))
+            continue
+        operator, variables = part
+        for index, variable in enumerate(variables):
+            prefix = operator.separator if index else operator.first
+            stop, split = reserved_stop if operator.reserved else "/?#", ""
+            if variable.explode:
+                stop, split = stop.replace(operator.separator, ""), operator.separator
+            elif len(variables) > 1:
+                stop += operator.separator
+            if operator.named:
+                prefix += variable.name + "="
+            if variable.most is not None or (operator.named and variable.explode):
+                raise SchemaError(f"{{;{variable.name}*}} and {{{variable.name}:1}} can only be expanded")
+            units.append(_Unit(prefix, variable.name, stop, bool(operator.first), split))
+    return units
+
+
+_Readings = Dict[int, Tuple[int, int]]
+"""Position from which the rest of the text can be read: optional units left out from there on, end of the first."""
+
+
+def _matched(units: Sequence[_Unit], text: str) -> Optional[Dict[str, Any]]:
+    """Name to value where `units` make up all of `text`.
+
+    From the last unit to the first, it is found from where the rest can be read; then one walk forward reads it.
+    """
+    if units and not units[0].name and not text.startswith(units[0].prefix):
+        return None
+    readings: List[_Readings] = [{len(text): (0, len(text))}]
+    for unit in reversed(units):
+        readings.append(_preceded(unit, text, readings[-1]))
+    if 0 not in readings[-1]:
+        return None
+    values: Dict[str, Any] = {}
+    end = 0
+    for unit, found in zip(units, reversed(readings)):
+        start, end = end, found[end][1]
+        if unit.name and end > start:
+            raw = text[start + len(unit.prefix):end]
+            elements = [_decoded(element) for element in (raw.split(unit.split) if unit.split else [raw])]
+            if not all(elements) or any(".." in re.split(r"[/\\]", element or "") for element in elements):
                 return None
-            values.update(found)
-        return values
+            values[unit.name] = elements if unit.split else elements[0]
+    return values
+
+
+def _preceded(unit: _Unit, text: str, after: _Readings) -> _Readings:
+    """The readings that begin with `unit`, from those of what follows it: leaving out the least, then the longest."""
+    found: _Readings = {}
+    best: Optional[Tuple[int, int]] = None
+    for position in range(len(text), -1, -1):  # where the value would start
+        if not unit.name:
+            best = (after[position][0], position) if position in after else None
+        elif position == len(text) or text[position] in unit.stop:
+            best = None
+        elif position + 1 in after and (best is None or after[position + 1][0] < best[0]):
+            best = (after[position + 1][0], position + 1)
+        start = position - len(unit.prefix)
+        if best is not None and start >= 0 and text.startswith(unit.prefix, start):
+            found[start] = best
+    if unit.optional:
+        for position, (left_out, _) in after.items():
+            if position not in found or left_out + 1 < found[position][0]:
+                found[position] = (left_out + 1, position)
+    return found
+
+
+def _decoded(raw: str) -> Optional[str]:
+    """`raw` percent-decoded, once; None where that is no UTF-8 or has a NUL."""
+    try:
+        text = unquote_to_bytes(raw).decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else text
 
 
 class _Query:
-    """The query of a template: pairs that are written out and so required, named variables, and the rest."""
+    """The query of a template. Raises SchemaError.
 
-    def __init__(self) -> None:
-        self._pairs: List[List[Unit]] = [[]]
-        self._required: Dict[str, List[Unit]] = {}
-        self._named: List[str] = []
+    _texts: name to the text that is written out after it. _variables: name to the variable that it gives a value, and
+    whether it must be there. _rest: the variable that takes what is left, if there is one.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._texts: Dict[str, Optional[str]] = {}
+        self._variables: Dict[str, Tuple[str, bool]] = {}
         self._rest: Optional[str] = None
+        left = text.replace("?", "&", 1)
+        while left:
+            found = _QUERY_PART.match(left)
+            if found is None:
+                raise SchemaError("a query is name=text, name={variable}, {?…} or, after one of them, {&…}")
+            left = left[found.end():]
+            name, variable, value, listed = found.groups()
+            if name in self._texts or name in self._variables:
+                raise SchemaError(f"a query has each name once, not {name} twice")
+            if variable is not None:
+                self._variables[name] = (variable, True)
+            elif name is not None:
+                self._texts[name] = _decoded(value or "")
+            else:
+                self._add(_expression("&" + listed)[1])
 
-    def add(self, units: List[Unit]) -> None:
-        for unit in units:
-            if unit.name:
-                if unit.optional:
-                    raise SchemaError(f"in a query, {{{unit.name}}} takes the operators ? and & only")
-                self._pairs[-1].append(unit._replace(least=0, stop=unit.stop.replace("/?", "") + "&"))
-                continue
-            first, *others = unit.prefix.split("&")
-            self._pairs[-1].append(Unit(first))
-            self._pairs.extend([Unit(text)] for text in others)
-
-    def add_named(self, expression: _Expression) -> None:
-        self._pairs.append([])
-        for variable in expression.variables:
-            if not variable.explode:
-                self._named.append(_whole(variable))
-            elif self._rest is None:
+    def _add(self, variables: Sequence[_Variable]) -> None:
+        for variable in variables:
+            if variable.most is not None or (variable.explode and self._rest is not None):
+                raise SchemaError(f"{{?{variable.name}…}} is to take a part of a value, or a second one the rest")
+            if variable.explode:
                 self._rest = variable.name
             else:
-                raise SchemaError(f"{self._rest}* and {variable.name}* both take the rest of the query")
+                self._variables[variable.name] = (variable.name, False)
 
-    def close(self) -> None:
-        """All parts have been added: sort out the pairs."""
-        for pair in self._pairs:
-            units = [unit for unit in pair if unit.name or unit.prefix]
-            if not units:
-                continue
-            name, equals, start = units[0].prefix.partition("=")
-            if units[0].name or not name or (not equals and len(units) > 1) or name in self._required:
-                raise SchemaError("a query is written as name={variable}, each name once")
-            self._required[name] = ([Unit(start)] if start else []) + units[1:]
-            check_separated(self._required[name])
-
-    def match(self, query: Optional[str], values: Dict[str, Any]) -> bool:
+    def match(self, query: str) -> Optional[Dict[str, Any]]:
+        """Variable name to value; None where a pair is missing, unknown, malformed or there twice."""
         given: Dict[str, str] = {}
-        for pair in (query or "").split("&") if query else []:
-            name, _, value = pair.partition("=")
-            if name in given or "#" in pair:
-                return False
+        for pair in query.split("&") if query else ():
+            raw_name, _, raw_value = pair.partition("=")
+            name, value = _decoded(raw_name), _decoded(raw_value)
+            if name is None or value is None or name in given:
+                return None
             given[name] = value
-        for name, units in self._required.items():
-            found = matched(units, given.pop(name)) if name in given else None
-            if found is None:
-                return False
-            values.update(found)
-        rest: Dict[str, str] = {}
-        for raw_name, raw_value in given.items():
-            plain_name, plain_value = decoded(raw_name), decoded(raw_value)
-            if plain_name is None or plain_value is None or plain_name in rest:
-                return False
-            rest[plain_name] = plain_value
-        values.update((name, rest.pop(name)) for name in self._named if name in rest)
+        values: Dict[str, Any] = {}
+        for name, (variable, required) in self._variables.items():
+            if name in given:
+                values[variable] = given.pop(name)
+            elif required:
+                return None
+        if any(given.pop(name, None) != text for name, text in self._texts.items()):
+            return None
         if self._rest is not None:
-            values[self._rest] = rest
-        return self._rest is not None or not rest
-
-
-def _whole(variable: _Variable) -> str:
-    if variable.most is not None:
-        raise SchemaError(f"{variable.name}:{variable.most} gives a part of the value only")
-    return variable.name
-
-
-def _units(expression: _Expression) -> List[Unit]:
-    operator = _OPERATORS[expression.operator]
-    several = len(expression.variables) > 1
-    units = []
-    for index, variable in enumerate(expression.variables):
-        name = _whole(variable)
-        stop = "" if operator.reserved else "/?#"
-        split = ""
-        if variable.explode:
-            if operator.named:
-                raise SchemaError(f"{{;{name}*}} can be expanded only")
-            split, stop = operator.separator, stop.replace(operator.separator, "")
-        if several and operator.separator not in stop and not variable.explode:
-            stop += operator.separator
-        prefix = operator.separator if index else operator.first
-        if expression.operator == "#" and not index:
-            prefix = ""
-        prefix += name + "=" if operator.named else ""
-        units.append(Unit(prefix, name, stop, optional=bool(operator.first), split=split))
-    return units
+            return {**values, self._rest: given}
+        return None if given else values

@@ -1,7 +1,9 @@
-"""urllib's connections, bounded in time as a whole and written down as they are: what http_client sends through.
+"""HTTP below MCP: one exchange by urllib, bounded in time as a whole, whatever goes wrong in it an McpError.
 
-Implements CANC-11 for HTTP. A socket timeout alone bounds each read, and a peer that drips octets would never meet it;
-here every read has what is left of the request's deadline. Name resolution is the one thing that cannot be bounded.
+Implements CANC-06, CANC-07, CANC-08, CANC-10, CANC-11 (basic/patterns/cancellation, Timeouts).
+
+A socket timeout bounds each read, and a peer that drips octets would never meet it; here every read has what is left
+of the deadline. Name resolution is the one thing that cannot be bounded.
 """
 
 from __future__ import annotations
@@ -11,81 +13,170 @@ import http.client
 import io
 import re
 import socket
+import time
+import urllib.error
 import urllib.request
-from typing import Any, List, Mapping, Tuple
+import zlib
+from contextlib import contextmanager
+from typing import Any, Callable, Iterator, Optional, Tuple
 
-from .deadline import Deadline
+from ..base.errors import McpError, Timeout, TransportError, Unreachable
+from ..base.jsonrpc import shown
 from .url import Address
 
+MAX_SECONDS = 10_000_000.0
+"""What an operating system still takes as a socket timeout, some 115 days."""
 MAX_RECORD = 8 * 1024 * 1024
+CHUNK = 64 * 1024
+
+Wire = Callable[[str, str], None]
 
 _SPELLED = {"Mcp-Protocol-Version": "MCP-Protocol-Version"}
 """urllib writes every header name in title case; this one the specification spells otherwise."""
-
 _SECRET = re.compile(r"^((?:proxy-)?authorization|cookie|set-cookie):[^\r\n]*", re.IGNORECASE | re.MULTILINE)
 
 
+class Deadline:
+    """The time that a request may take in all. Raises ValueError unless `seconds` is a number above 0."""
+
+    def __init__(self, seconds: float) -> None:
+        if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds > 0:
+            raise ValueError(f"a timeout is a number of seconds above 0, not {seconds!r}")
+        self.seconds = float(min(seconds, MAX_SECONDS))
+        self._end = time.monotonic() + self.seconds
+
+    def left(self, needed: float = 0.0) -> float:
+        """The seconds left, more than `needed`. Raises Timeout when there are not so many."""
+        left = self._end - time.monotonic()
+        if left <= needed:
+            raise self.error()
+        return left
+
+    def extend(self, seconds: float) -> None:
+        """Move the end: what a person took to answer is not the server's time."""
+        self._end += seconds
+
+    def error(self) -> Timeout:
+        """The Timeout that tells how long was waited."""
+        return Timeout(f"no answer within {self.seconds:g} s")
+
+
 class Exchange:
-    """One HTTP exchange: its deadline, whether it got as far as a connection, and, if recorded, its octets."""
+    """One request and its response; a context manager.
 
-    def __init__(self, deadline: Deadline, recorded: bool) -> None:
-        self.deadline = deadline
-        self.connected = False
-        self._recorded = recorded
-        self._sent: List[bytes] = []
-        self._received: List[bytes] = []
-        self._size = 0
+    wire: called at the end with what was sent and what was received, as text, the values of secret headers left out.
+    Proxies are those of the environment, and none on loopback. No redirect is followed.
+    """
 
-    def sent(self, data: bytes) -> None:
-        """Write down octets that go out."""
-        if self._recorded:
-            self._sent.append(data)
+    def __init__(self, address: Address, deadline: Deadline, wire: Optional[Wire] = None) -> None:
+        self.deadline, self.connected = deadline, False
+        self._address, self._wire = address, wire
+        self._sent, self._received = bytearray(), bytearray()
 
-    def received(self, data: bytes) -> None:
-        """Write down octets that came in, up to MAX_RECORD."""
-        if self._recorded and self._size < MAX_RECORD:
-            self._received.append(data)
-            self._size += len(data)
+    def __enter__(self) -> "Exchange":
+        return self
 
-    def text(self) -> Tuple[str, str]:
-        """What was sent and what was received, the values of secret headers replaced by "…"."""
-        return _without_secrets(self._sent), _without_secrets(self._received)
+    def __exit__(self, *_: object) -> None:
+        if self._wire is not None:
+            self._wire(_without_secrets(bytes(self._sent)), _without_secrets(bytes(self._received)))
 
-    def connect(self, address: Tuple[str, int], *_: Any) -> socket.socket:
-        """A connection to the first of the host's addresses that takes one, all within the deadline."""
-        failure = OSError("the name has no address")
-        for family, kind, protocol, _name, place in socket.getaddrinfo(address[0], address[1], 0, socket.SOCK_STREAM):
-            made = socket.socket(family, kind, protocol)
-            try:
-                made.settimeout(self.deadline.left())
-                made.connect(place)
-                return made
-            except OSError as error:
-                failure = error
-                made.close()
-        raise failure
+    def open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
+        """Send the request; returns when the response's head is there. Raises Timeout, Unreachable, TransportError."""
+        opener = urllib.request.OpenerDirector()
+        if not self._address.loopback:
+            opener.add_handler(urllib.request.ProxyHandler())
+        opener.add_handler(_Handler(self))
+        with self._faults():
+            response = opener.open(request, timeout=self.deadline.left())
+            assert isinstance(response, http.client.HTTPResponse)
+            return response
+
+    def pieces(self, response: http.client.HTTPResponse) -> Iterator[bytes]:
+        """The body as it arrives, its content coding undone. Raises Timeout, TransportError."""
+        coding = response.headers.get("Content-Encoding", "identity").strip().lower()
+        if coding in ("", "identity"):
+            return self._arriving(response)
+        if coding in ("gzip", "x-gzip", "deflate"):
+            return _inflated(self._arriving(response))
+        raise TransportError(f"{self._address} sent its answer in the coding {shown(coding)}, which nobody asked for")
+
+    def whole(self, response: http.client.HTTPResponse, limit: int) -> bytes:
+        """The whole body. Raises also TransportError for one of more than `limit` octets."""
+        body = bytearray()
+        for piece in self.pieces(response):
+            body += piece
+            if len(body) > limit:
+                raise TransportError(f"the answer exceeds {limit} octets")
+        return bytes(body)
+
+    def record(self, sent: bytes = b"", received: bytes = b"") -> None:
+        """Write down octets that went out or came in, as far as they are wanted."""
+        if self._wire is not None and len(self._received) < MAX_RECORD:
+            self._sent += sent
+            self._received += received
+
+    def _arriving(self, response: http.client.HTTPResponse) -> Iterator[bytes]:
+        """Counts by itself, since read1 of Python 3.9 would read on after Content-Length octets."""
+        left = response.length
+        while left is None or left > 0:
+            with self._faults():
+                data = response.read1(CHUNK if left is None else min(left, CHUNK))
+            if not data:
+                break
+            left = None if left is None else left - len(data)
+            yield data
+        if left:
+            raise TransportError(f"{self._address} cut its answer off, {left} octets short")
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        """What the network can raise, as McpErrors that name the server."""
+        try:
+            yield
+        except McpError:
+            raise
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            cause: Any = error.reason if isinstance(error, urllib.error.URLError) else error
+            if isinstance(cause, socket.timeout):
+                raise self.deadline.error() from None
+            words = " ".join(str(getattr(cause, "strerror", None) or cause or type(cause).__name__).split())
+            if not self.connected:
+                raise Unreachable(f"cannot reach {self._address}: {words}") from None
+            raise TransportError(f"the exchange with {self._address} broke off: {words}") from None
 
 
-def _without_secrets(parts: List[bytes]) -> str:
-    head, blank, body = b"".join(parts).decode("utf-8", "backslashreplace").partition("\r\n\r\n")
+def _without_secrets(octets: bytes) -> str:
+    head, blank, body = octets.decode("utf-8", "backslashreplace").partition("\r\n\r\n")
     return _SECRET.sub(r"\1: …", head) + blank + body
 
 
-class Post(urllib.request.Request):
-    """A POST that knows the exchange it belongs to."""
+def _inflated(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """gzip or zlib data decoded so that no piece grows beyond CHUNK octets."""
+    decoder = zlib.decompressobj(wbits=47)
+    try:
+        for piece in pieces:
+            while piece and not decoder.eof:
+                yield decoder.decompress(piece, CHUNK)
+                piece = decoder.unconsumed_tail
+        yield decoder.flush()
+    except zlib.error:
+        raise TransportError("the answer is not in the coding that its Content-Encoding names") from None
+    if not decoder.eof:
+        raise TransportError("the compressed answer is cut off")
 
-    def __init__(self, url: str, body: bytes, headers: Mapping[str, str], exchange: Exchange) -> None:
-        super().__init__(url, body, dict(headers), method="POST")
-        self.exchange = exchange
 
+# How urllib is made to do so
 
 class _Octets(io.RawIOBase):
-    """What arrives on a socket, each read bounded by what is left of the deadline."""
+    """What a response is read from: each read takes no longer than the deadline leaves."""
 
-    def __init__(self, sock: socket.socket, exchange: Exchange) -> None:
+    def __init__(self, exchange: Exchange, sock: socket.socket) -> None:
         super().__init__()
-        self._sock, self._exchange = sock, exchange
+        self._exchange, self._sock = exchange, sock
         self._raw = sock.makefile("rb", buffering=0)
+
+    def makefile(self, *_: Any) -> io.BufferedReader:
+        return io.BufferedReader(self)
 
     def readable(self) -> bool:
         return True
@@ -93,7 +184,7 @@ class _Octets(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         self._sock.settimeout(self._exchange.deadline.left())
         count = self._raw.readinto(buffer) or 0
-        self._exchange.received(bytes(buffer[:count]))
+        self._exchange.record(received=bytes(buffer[:count]))
         return count
 
     def close(self) -> None:
@@ -101,21 +192,28 @@ class _Octets(io.RawIOBase):
         super().close()
 
 
-class _Response(http.client.HTTPResponse):
-    def __init__(self, exchange: Exchange, sock: socket.socket, *args: Any, **options: Any) -> None:
-        super().__init__(sock, *args, **options)
-        self.fp.close()
-        self.fp = io.BufferedReader(_Octets(sock, exchange))
-
-
-class _Timed(http.client.HTTPConnection):
+class _Connection(http.client.HTTPConnection):
     """Connects, sends and reads within the deadline of its exchange."""
 
     def __init__(self, exchange: Exchange, host: str, **options: Any) -> None:
         super().__init__(host, **options)
         self._exchange = exchange
-        self._create_connection = exchange.connect
-        self.response_class = functools.partial(_Response, exchange)  # type: ignore[assignment]
+        self._create_connection = self._first_that_answers
+        self.response_class: Any = lambda sock, *args, **named: http.client.HTTPResponse(
+            _Octets(exchange, sock), *args, **named)  # type: ignore[arg-type]
+
+    def _first_that_answers(self, address: Tuple[str, int], *_: Any) -> socket.socket:
+        failure = OSError("the name has no address")
+        for family, kind, protocol, _name, place in socket.getaddrinfo(*address, 0, socket.SOCK_STREAM):
+            made = socket.socket(family, kind, protocol)
+            try:
+                made.settimeout(self._exchange.deadline.left())
+                made.connect(place)
+                return made
+            except OSError as error:
+                failure = error
+                made.close()
+        raise failure
 
     def connect(self) -> None:
         super().connect()
@@ -128,40 +226,25 @@ class _Timed(http.client.HTTPConnection):
         if self.sock is None:
             self.connect()
         self.sock.settimeout(self._exchange.deadline.left())
-        self._exchange.sent(data)
+        self._exchange.record(sent=data)
         super().send(data)
 
 
-class _Plain(urllib.request.HTTPHandler):
+class _Handler(urllib.request.AbstractHTTPHandler):
+    http_request = https_request = urllib.request.AbstractHTTPHandler.do_request_
+
+    def __init__(self, exchange: Exchange) -> None:
+        super().__init__()
+        self._exchange = exchange
+
     def http_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
-        assert isinstance(request, Post)
-        return self.do_open(functools.partial(_Timed, request.exchange), request)
+        return self.do_open(functools.partial(_Connection, self._exchange), request)
 
+    def https_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
+        if not hasattr(http.client, "HTTPSConnection"):
+            raise urllib.error.URLError("this Python is built without ssl")
 
-def opener(address: Address) -> urllib.request.OpenerDirector:
-    """What opens a Post: proxies as the environment has them, none for loopback; no redirect is followed."""
-    made = urllib.request.OpenerDirector()
-    if not address.loopback:
-        made.add_handler(urllib.request.ProxyHandler())
-    made.add_handler(_Plain())
-    if hasattr(http.client, "HTTPSConnection"):
-        made.add_handler(_secure())
-    return made
+        class Secure(_Connection, http.client.HTTPSConnection):
+            """The same over TLS."""
 
-
-def _secure() -> urllib.request.BaseHandler:
-    """The handler for https; made here, as a Python built without ssl has no HTTPSConnection.
-
-    Not from HTTPSHandler, which would load all certificates before anything asks for https.
-    """
-    class Secure(_Timed, http.client.HTTPSConnection):
-        pass
-
-    class Handler(urllib.request.AbstractHTTPHandler):
-        https_request = urllib.request.AbstractHTTPHandler.do_request_
-
-        def https_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
-            assert isinstance(request, Post)
-            return self.do_open(functools.partial(Secure, request.exchange), request)
-
-    return Handler()
+        return self.do_open(functools.partial(Secure, self._exchange), request)

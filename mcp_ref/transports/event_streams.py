@@ -22,17 +22,28 @@ LAST_CHUNK = b"0\r\n\r\n"
 class Stream:
     """One event stream: a socket in non-blocking mode, and the subscription whose messages go out on it."""
 
-    __slots__ = ("connection", "subscription", "chunked", "pending", "sent_at", "queued", "writing")
+    __slots__ = ("connection", "subscription", "chunked", "pending", "sent_at", "queued", "watched", "last")
 
     def __init__(self, connection: socket.socket, subscription: Subscription, chunked: bool, head: bytes) -> None:
         self.connection, self.subscription, self.chunked = connection, subscription, chunked
         self.pending = head
         self.sent_at = time.monotonic()
-        self.queued = self.writing = False
+        self.queued = self.last = False
+        self.watched = 0
 
     def framed(self, data: bytes) -> bytes:
         """Octets of the stream as they go on the wire."""
         return b"%x\r\n%s\r\n" % (len(data), data) if self.chunked else data
+
+    def fill(self) -> None:
+        """Make what the subscription has queued pending; `last` is set once nothing can follow it."""
+        ended = self.subscription.ended  # asked first: what was queued before the end is then among what is taken
+        messages = self.subscription.take()
+        if messages:
+            self.pending = self.framed(b"".join(map(sse.event, messages)))
+        if ended and not self.last:
+            self.last = True
+            self.pending += LAST_CHUNK if self.chunked else b""
 
 
 class EventStreams:
@@ -47,7 +58,7 @@ class EventStreams:
         self._wake_in.setblocking(False)
         self._wake_out.setblocking(False)
         self._selector.register(self._wake_out, selectors.EVENT_READ)
-        self._awake = self._stopping = False
+        self._awake = self._ending = self._stopping = False
         self._thread = threading.Thread(target=self._run, name="mcp-event-streams", daemon=True)
 
     def start(self) -> None:
@@ -60,6 +71,8 @@ class EventStreams:
         stream = Stream(connection, subscription, chunked, head)
         self.streams[stream] = None
         subscription.wake = lambda: self._wake(stream)
+        if self._ending:
+            subscription.end()
         self._wake(stream)
 
     def _wake(self, stream: Optional[Stream]) -> None:
@@ -74,7 +87,8 @@ class EventStreams:
                 pass
 
     def end_all(self) -> None:
-        """End every subscription: its result is sent, then the stream closed."""
+        """End every subscription, and any that comes after: its result is sent, then the stream closed."""
+        self._ending = True
         for stream in list(self.streams):
             stream.subscription.end()
 
@@ -111,12 +125,14 @@ class EventStreams:
         self._wake_out.close()
 
     def _hear_wake(self) -> None:
-        self._awake = False
+        """Take the octets that woke this thread, then ask for new ones; the other way round, one sent between the two
+        would be taken and its sender believe the thread awake."""
         try:
             while self._wake_out.recv(4096):
                 pass
         except OSError:
             pass
+        self._awake = False
 
     @staticmethod
     def _hear(stream: Stream) -> bool:
@@ -142,46 +158,40 @@ class EventStreams:
             if stream.subscription.overrun:
                 return self._close(stream)
             if not stream.pending:
-                messages = stream.subscription.take()
-                if not messages:
-                    break
-                stream.pending = stream.framed(b"".join(map(sse.event, messages)))
+                stream.fill()
+            if not stream.pending:
+                break
             try:
                 sent = stream.connection.send(stream.pending)
             except BlockingIOError:
-                return self._watch(stream, True)
+                return self._watch(stream, selectors.EVENT_READ | selectors.EVENT_WRITE)
             except OSError:
                 return self._close(stream)
             stream.sent_at = time.monotonic()
             stream.pending = stream.pending[sent:]
-        if stream.subscription.ended:
+        if stream.last:
             return self._finish(stream)
-        self._watch(stream, False)
+        self._watch(stream, selectors.EVENT_READ)
 
     def _finish(self, stream: Stream) -> None:
         try:
-            if stream.chunked:
-                stream.connection.send(LAST_CHUNK)
             stream.connection.shutdown(socket.SHUT_WR)
         except OSError:
             pass
         self._close(stream)
 
-    def _watch(self, stream: Stream, writing: bool) -> None:
-        wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if writing else 0)
-        if stream.connection not in self._selector.get_map():
+    def _watch(self, stream: Stream, wanted: int) -> None:
+        if not stream.watched:
             self._selector.register(stream.connection, wanted, stream)
-        elif stream.writing != writing:
+        elif stream.watched != wanted:
             self._selector.modify(stream.connection, wanted, stream)
-        stream.writing = writing
+        stream.watched = wanted
 
     def _close(self, stream: Stream) -> None:
         if stream not in self.streams:
             return
         del self.streams[stream]
         stream.subscription.close()
-        try:
+        if stream.watched:
             self._selector.unregister(stream.connection)
-        except (KeyError, ValueError):
-            pass
         stream.connection.close()

@@ -9,6 +9,7 @@ handler sends opens the response as an event stream; a request that sends none i
 
 from __future__ import annotations
 
+import errno
 import http.server
 import logging
 import signal
@@ -269,6 +270,15 @@ class HTTPServer(http.server.ThreadingHTTPServer):
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+    def get_request(self) -> Tuple[Any, Any]:
+        """Accept a connection; out of files, wait a moment instead of asking again at once."""
+        try:
+            return super().get_request()
+        except OSError as error:
+            if error.errno in (errno.EMFILE, errno.ENFILE):
+                time.sleep(0.05)
+            raise
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Give the connection a thread, or a 503 where there are too many already."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import ipaddress
 import re
-from typing import Dict, Optional
+from typing import Dict
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from .endpoint import DEFAULT_PORTS
@@ -20,6 +20,7 @@ class Address:
     """A checked http or https URL. Raises ValueError, which names what is wrong with it.
 
     url: what is requested, without user, password and fragment. origin: (scheme, host, port), for comparison.
+    loopback: whether the host is this machine.
     """
 
     def __init__(self, text: str) -> None:
@@ -27,17 +28,18 @@ class Address:
             raise ValueError("a URL holds no blanks, backslashes or control characters")
         try:
             parts = urlsplit(text)
-            host, port = parts.hostname, parts.port
+            host, port = (parts.hostname or "").encode("idna").decode("ascii"), parts.port
         except ValueError as error:
             raise ValueError(f"not a URL: {error}") from None
-        if parts.scheme.lower() not in DEFAULT_PORTS or not host:
+        scheme = parts.scheme.lower()
+        if scheme not in DEFAULT_PORTS or not host:
             raise ValueError("an MCP server's URL begins with http:// or https:// and a host")
-        self.host = _ascii_host(host)
-        self.origin = (parts.scheme.lower(), self.host, str(port or DEFAULT_PORTS[parts.scheme.lower()]))
+        self.origin = (scheme, host, str(port or DEFAULT_PORTS[scheme]))
+        self.loopback = is_loopback(host)
         self._user, self._password = parts.username, parts.password
-        netloc = (f"[{self.host}]" if ":" in self.host else self.host) + (f":{port}" if port is not None else "")
+        netloc = (f"[{host}]" if ":" in host else host) + (f":{port}" if port is not None else "")
         path, query = (quote(part, safe="%/:?#[]@!$&'()*+,;=~-._") for part in (parts.path or "/", parts.query))
-        self.url = urlunsplit((parts.scheme.lower(), netloc, path, query, ""))
+        self.url = urlunsplit((scheme, netloc, path, query, ""))
 
     def __str__(self) -> str:
         return self.url
@@ -49,26 +51,11 @@ class Address:
         pair = f"{unquote(self._user)}:{unquote(self._password or '')}"
         return {"Authorization": "Basic " + base64.b64encode(pair.encode("utf-8")).decode("ascii")}
 
-    @property
-    def loopback(self) -> bool:
-        """Whether the host is this machine: no proxy can reach that."""
-        return is_loopback(self.host)
 
-
-def is_loopback(host: Optional[str]) -> bool:
-    """Whether a host name or address means this machine: localhost, 127.0.0.0/8, ::1."""
-    name = (host or "").lower().rstrip(".")
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address means this machine: localhost, 127.0.0.0/8, ::1. No proxy can reach that."""
+    name = host.lower().rstrip(".")
     try:
         return name == "localhost" or ipaddress.ip_address(name).is_loopback
     except ValueError:
         return False
-
-
-def _ascii_host(host: str) -> str:
-    """The host as DNS knows it. Raises ValueError."""
-    if host.isascii():
-        return host
-    try:
-        return host.encode("idna").decode("ascii")
-    except UnicodeError:
-        raise ValueError("the host of the URL is no domain name") from None

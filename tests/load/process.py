@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Optional
 
@@ -69,13 +70,18 @@ class Calls:
 
     def __init__(self, url: str, clients: int, seconds: float, rate: float) -> None:
         command = [sys.executable, "-m", "tests.load.calls", url, str(clients), str(seconds), str(rate)]
-        self._process = subprocess.Popen(command, cwd=str(ROOT), stdout=subprocess.PIPE, text=True, encoding="utf-8")
+        self._printed = tempfile.TemporaryFile()
+        self._process = subprocess.Popen(command, cwd=str(ROOT), stdout=self._printed)
+
+    def ended(self) -> bool:
+        """Whether it has made all its calls."""
+        return self._process.poll() is not None
 
     def output(self) -> str:
-        """What it printed, once it has ended. Raises subprocess.TimeoutExpired."""
-        try:
-            return self._process.communicate(timeout=60)[0]
-        finally:
-            if self._process.poll() is None:
-                self._process.kill()
-                self._process.communicate()
+        """What it printed; it is ended if it has not."""
+        if not self.ended():
+            self._process.kill()
+            self._process.wait()
+        with self._printed:
+            self._printed.seek(0)
+            return self._printed.read().decode("utf-8")

@@ -123,7 +123,7 @@ class Streams:
             left = until - time.monotonic()
             if left <= 0:
                 return False
-            for key, _ in self._selector.select(min(left, 0.5)):
+            for key, _ in self._selector.select(min(left, 0.05)):
                 self._read(key.data)
         return True
 
