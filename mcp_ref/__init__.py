@@ -18,13 +18,17 @@ if TYPE_CHECKING:
     from .patterns.mrtr import InputRequired, form, link, roots, sampling
     from .server import content
     from .server.context import Context
+    from .server.prompts import PromptResult, assistant, user
+    from .server.resources import ResourceNotFound
     from .server.server import Server
     from .server.tools import ToolResult
 
 __version__ = "0.1.0"
 
-_HOME = {
+_DEFINED_IN = {
     "Server": ".server.server", "Context": ".server.context", "ToolResult": ".server.tools",
+    "PromptResult": ".server.prompts", "user": ".server.prompts", "assistant": ".server.prompts",
+    "ResourceNotFound": ".server.resources",
     "InputRequired": ".patterns.mrtr", "form": ".patterns.mrtr", "link": ".patterns.mrtr",
     "sampling": ".patterns.mrtr", "roots": ".patterns.mrtr",
     "ResourceServer": ".authorization.resource_server", "static_tokens": ".authorization.resource_server",
@@ -36,18 +40,18 @@ _HOME = {
 }
 
 __all__ = [
-    "Client", "Context", "HTTPError", "InputRequired", "Introspection", "McpError", "ProtocolError", "ResourceServer",
-    "SchemaError", "Server", "Timeout", "ToolError", "ToolResult", "TransportError", "content", "form", "link", "roots",
-    "sampling", "static_tokens",
+    "Client", "Context", "HTTPError", "InputRequired", "Introspection", "McpError", "PromptResult", "ProtocolError",
+    "ResourceNotFound", "ResourceServer", "SchemaError", "Server", "Timeout", "ToolError", "ToolResult",
+    "TransportError", "assistant", "content", "form", "link", "roots", "sampling", "static_tokens", "user",
 ]
 
 
 def __getattr__(name: str) -> Any:
     if name == "content":
         return import_module(".server.content", __name__)
-    if name not in _HOME:
+    if name not in _DEFINED_IN:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOME[name], __name__), name)
+    return getattr(import_module(_DEFINED_IN[name], __name__), name)
 
 
 def __dir__() -> List[str]:

@@ -166,7 +166,7 @@ def _arguments(client: "Client", options: argparse.Namespace) -> Optional[Dict[s
         raise UsageError("an argument is given as NAME=VALUE")
     try:
         if not pairs:
-            return from_json(options.json)
+            return None if options.json is None else from_json(options.json)
         tools = {tool["name"]: tool for tool in client.list_tools()}
         schema = tools.get(options.tool, {}).get("inputSchema", {})
         return from_pairs([(name, text) for name, _, text in pairs], schema)

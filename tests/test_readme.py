@@ -27,7 +27,8 @@ class Readme(unittest.TestCase):
         self.folder = Path(folder.name)
         for name in ("mcp_ref", "tests"):
             shutil.copytree(ROOT / name, self.folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-        (self.folder / "travel.py").write_text(SNIPPETS[0], encoding="utf-8")
+        for name, snippet in (("travel", 0), ("garden", 1), ("vault", 2)):
+            (self.folder / f"{name}.py").write_text(SNIPPETS[snippet], encoding="utf-8")
 
     def command(self, line):
         """The line with this interpreter for python3, and the settings before it."""
@@ -92,11 +93,36 @@ class Readme(unittest.TestCase):
 
     def test_the_snippets(self):
         url = self.serve("python3 -m mcp_ref serve travel:server")
-        self.assertEqual(len(SNIPPETS), 2)
+        self.assertEqual(len(SNIPPETS), 4)
         self.assertLessEqual(len([line for line in SNIPPETS[0].splitlines() if line.strip()]), 10)
-        code = SNIPPETS[1].replace("http://127.0.0.1:8000/mcp", url)
+        code = SNIPPETS[3].replace("http://127.0.0.1:8000/mcp", url)
         out = self.run_line([sys.executable, "-c", code])
         self.assertEqual(out, "['book']\nMC 1 booked\n")
+
+    def test_the_garden(self):
+        url = self.serve("python3 -m mcp_ref serve garden:server")
+        for method, params, words in (
+                ("tools/call", {"name": "water", "arguments": {"plant": "fern"}}, b"watered fern"),
+                ("tools/call", {"name": "plan"}, b"input_required"),
+                ("resources/read", {"uri": "garden://plants/cactus"}, b"sun"),
+                ("resources/read", {"uri": "garden://plants/oak"}, b"-32602"),
+                ("resources/read", {"uri": "garden://about"}, b"A small garden."),
+                ("prompts/get", {"name": "advice", "arguments": {"plant": "fern"}}, b"in spring?"),
+                ("completion/complete", {"ref": {"type": "ref/resource", "uri": "garden://plants/{name}"},
+                                         "argument": {"name": "name", "value": "f"}}, b'"values":["fern"]')):
+            with RawClient(url) as client:
+                client.request(message(method, params))
+                self.assertIn(words, client.response().body, method)
+
+    def test_the_vault(self):
+        with RawClient(self.serve("python3 -m mcp_ref serve vault:server")) as client:
+            client.request(message("tools/list"))
+            self.assertEqual(client.response().status, 401)
+            client.request(message("tools/list"), authorization="Bearer s3cret")
+            self.assertEqual(client.response().json["result"]["tools"], [])
+            client.request(message("tools/call", {"name": "store", "arguments": {"text": "x"}}),
+                           authorization="Bearer s3cret")
+            self.assertEqual(client.response().status, 403)
 
     def test_the_ladder_is_the_table_of_the_server(self):
         rows = re.findall(r"^\| (\w+) \| ([^|]+) \| ([^|]+) \|$", TEXT, re.M)

@@ -93,11 +93,12 @@ class PromptContent(unittest.TestCase):
 
     def test_an_embedded_resource_is_whole(self):
         for members in ({"uri": "nonsense"}, {"uri": ""}, {"uri": "a b:c"}, {"uri": None}, {"mimeType": None},
-                        {"mimeType": "text"}, {"text": None}, {"text": 7}, {"blob": "not base64!"}, {"blob": None}):
+                        {"mimeType": "text"}, {"text": None}, {"text": 7}, {"blob": "eA=="}):
             self.refused(self.resource(**members))
+        for blob in ("not base64!", "YQ", "+_8=", None, 7):
+            self.refused({"type": "resource", "resource": {"uri": "demo://x", "mimeType": "a/b", "blob": blob}})
         self.refused(content.embedded_resource("demo://x", "x"))
         self.refused({"type": "resource", "resource": {"uri": "demo://x", "mimeType": "text/plain"}})
-        self.refused(self.resource(blob="eA=="))
 
 
 if __name__ == "__main__":

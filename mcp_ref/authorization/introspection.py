@@ -60,20 +60,16 @@ class Introspection:
         if asked < until:
             return dict(claims)
         answer = self._ask(token)
-        if answer.get("active") is not True:
-            with self._lock:
-                self._known.pop(key, None)
-            return None
+        active = answer.get("active") is True
         if self._audience_checked and answer.get("aud") is None:
             answer["aud"] = THIS_RESOURCE
-        self._remember(key, answer, asked + self._cache_seconds)
-        return dict(answer)
-
-    def _remember(self, key: bytes, claims: Dict[str, Any], until: float) -> None:
         with self._lock:
-            self._known[key] = (until, claims)
+            self._known.pop(key, None)
+            if active:
+                self._known[key] = (asked + self._cache_seconds, answer)
             while len(self._known) > self._cache_size:
                 del self._known[next(iter(self._known))]
+        return dict(answer) if active else None
 
     def _ask(self, token: str) -> Dict[str, Any]:
         """The introspection response. Raises TransportError that names neither the token nor what came back."""
@@ -82,16 +78,13 @@ class Introspection:
         try:
             with Exchange(self._address, Deadline(self._timeout)) as exchange, exchange.open(request) as response:
                 body = exchange.whole(response, MAX_ANSWER)
+            answer = decode(body) if response.status == 200 else None
         except (Timeout, Unreachable) as error:
             raise TransportError(f"the introspection endpoint gives no answer: {error}") from None
-        except TransportError:
+        except (TransportError, ParseError):
             raise TransportError("the introspection endpoint gives no answer that can be read") from None
         if response.status != 200:
             raise TransportError(f"the introspection endpoint answered {response.status}, not 200")
-        try:
-            answer = decode(body)
-        except ParseError:
-            raise TransportError("the introspection endpoint answered what is not strict JSON") from None
         if not isinstance(answer, dict):
             raise TransportError("the introspection endpoint answered JSON that is no object")
         return answer

@@ -13,8 +13,8 @@ CACHE-25, CACHE-26.
 Over stdio nothing of this is asked: there the credentials come from the environment (AUTH-02).
 
 A token goes nowhere: it is read from the Authorization header alone, handed to the verifier, and taken out of the
-request before anything else sees that. No answer and no log line holds any part of it. All that can be wrong with a
-token has one answer, so nobody learns whether a token once was good; the reason is in the server's log.
+request. No answer and no log line holds any part of it. All that can be wrong with a token has one answer, so nobody
+learns whether it once was good; the reason is in the server's log.
 """
 
 from __future__ import annotations
@@ -25,24 +25,8 @@ import logging
 import re
 import time
 import traceback
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Callable,
-    Dict,
-    FrozenSet,
-    Iterable,
-    List,
-    Mapping,
-    Optional,
-    Protocol,
-    Sequence,
-    Set,
-    Tuple,
-    TypeVar,
-    Union,
-)
-from urllib.parse import unquote_plus
+from typing import TYPE_CHECKING, Any, Callable, Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple, TypeVar
+from urllib.parse import unquote_plus, urlsplit
 
 from ..base.errors import HTTPError, TransportError
 from ..base.jsonrpc import encode
@@ -52,14 +36,15 @@ from ..transports.mirrors import decode_value
 from ..transports.url import is_loopback
 
 if TYPE_CHECKING:
+    from ..server.registry import Registered
     from ..server.server import Server
 
 log = logging.getLogger("mcp_ref")
 
 Verifier = Callable[[str], Optional[Mapping[str, Any]]]
+Item = TypeVar("Item", bound="Registered")
 
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
-RETRY_AFTER = "5"
 
 THIS_RESOURCE: Any = type("ThisResource", (), {"__repr__": lambda self: "THIS_RESOURCE"})()
 """An `aud` by which a verifier vouches that the token was issued for the server that asks; no JSON can forge it."""
@@ -100,8 +85,8 @@ def canonical(url: str) -> str:
     return f"{scheme}://{match.group(2).lower()}{port}{'' if path in (None, '/') else path}{match.group(5) or ''}"
 
 
-def scope_names(scopes: Union[str, Iterable[str]]) -> Tuple[str, ...]:
-    """Scopes as a tuple, given as one or as the space-separated text of OAuth; each once, in order.
+def scope_names(scopes: Sequence[str]) -> Tuple[str, ...]:
+    """Sequence[str] as a tuple, given as one or as the space-separated text of OAuth; each once, in order.
 
     Raises ValueError for what is no scope, and for offline_access, which no resource requires (AUTH-57, AUTH-58).
     """
@@ -133,8 +118,8 @@ class ResourceServer:
     """
 
     def __init__(self, verifier: Verifier, resource: str, authorization_servers: Sequence[str], *,
-                 scopes: Union[str, Sequence[str]] = (), scopes_supported: Union[None, str, Sequence[str]] = None,
-                 implied: Optional[Mapping[str, Union[str, Sequence[str]]]] = None, resource_name: Optional[str] = None,
+                 scopes: Sequence[str] = (), scopes_supported: Optional[Sequence[str]] = None,
+                 implied: Optional[Mapping[str, Sequence[str]]] = None, resource_name: Optional[str] = None,
                  resource_documentation: Optional[str] = None, realm: Optional[str] = None,
                  clock: Callable[[], float] = time.time) -> None:
         self._verifier, self._clock = verifier, clock
@@ -145,34 +130,32 @@ class ResourceServer:
             raise ValueError("authorization_servers names at least one")
         if realm is not None and not _QUOTABLE.fullmatch(realm):
             raise ValueError("realm is visible ASCII without quotes and backslashes")
-        self.realm = realm
-        self.scopes = scope_names(scopes)
-        self._implied = _closed({broad: set(scope_names(narrow)) for broad, narrow in (implied or {}).items()})
-        match = _URL.fullmatch(self.resource)
-        path = (match.group(4) if match else None) or ""
-        self.host = self.resource.split("//", 1)[1].split("/", 1)[0].rsplit(":", 1)[0].strip("[]")
-        self._paths = (WELL_KNOWN + path, WELL_KNOWN)
-        self.metadata_url = self.resource[:len(self.resource) - len(path)] + WELL_KNOWN + path
         if resource_documentation is not None:
             web_url(resource_documentation, "resource_documentation", bare=False)
+        self.realm = realm
+        self.scopes = scope_names(scopes)
+        self._implied = {broad: scope_names(narrow) for broad, narrow in (implied or {}).items()}
+        parts = urlsplit(self.resource)
+        self.host = parts.hostname or ""
+        self._paths = (WELL_KNOWN, WELL_KNOWN + parts.path)
+        self.metadata_url = f"{parts.scheme}://{parts.netloc}{WELL_KNOWN}{parts.path}"
         supported = self.scopes if scopes_supported is None else scope_names(scopes_supported)
-        members = {"resource": self.resource, "authorization_servers": list(self.issuers),
-                   "scopes_supported": list(supported) or None, "bearer_methods_supported": ["header"],
+        members = {"resource": self.resource, "authorization_servers": self.issuers,
+                   "scopes_supported": supported or None, "bearer_methods_supported": ["header"],
                    "resource_name": resource_name, "resource_documentation": resource_documentation}
         self.metadata: Dict[str, Any] = {name: value for name, value in members.items() if value is not None}
 
     def page(self, request: Request) -> Optional[Answer]:
         """The metadata document, if that is what is asked for, at either well-known path (ASDISC-05).
 
-        It is public and needs no token. Host and Origin are checked as at the endpoint all the same (HTTP-02), so that
-        a page which reached this address by DNS rebinding does not even learn that there is a server. Raises HTTPError.
+        It needs no token. Host and Origin are checked all the same (HTTP-02), so that a page which got here by DNS
+        rebinding does not even learn that there is a server. Raises HTTPError.
         """
         head = request.head
         if head is None or head.target.split("?", 1)[0] not in self._paths:
             return None
         request.rung = "door"
-        if request.endpoint is not None:
-            # The door's rules of Host and Origin, asked with a head in which nothing else can be wrong.
+        if request.endpoint is not None:  # asked as for a POST there, so that only Host and Origin can be wrong
             fields = {name: value for name, value in head.headers.items() if name in ("host", "origin")}
             request.endpoint.door(Head("POST", getattr(request.endpoint, "path", "/"),
                                        {**fields, "content-length": "0"}, head.repeated))
@@ -217,8 +200,8 @@ class ResourceServer:
         except Exception as error:
             log.error("the token verifier failed: %s", _cause(error, token))
             raise refusal(503, "service unavailable", "tokens cannot be verified at the moment",
-                          [("Retry-After", RETRY_AFTER)]) from None
-        fault = "unknown" if claims is None else self._fault(claims)
+                          [("Retry-After", "5")]) from None
+        fault = self._fault(claims)
         if claims is None or fault is not None:
             log.info("a token was refused: %s", fault)
             raise self._invalid()
@@ -231,49 +214,44 @@ class ResourceServer:
     def _fault(self, claims: Any) -> Optional[str]:
         """What makes these claims no good here, None if nothing does; what cannot be understood is no good."""
         if not isinstance(claims, Mapping):
-            return "the verifier returned no mapping of claims"
+            return "unknown, or the verifier returned no mapping of claims"
         now = self._clock()
+        start, end, audience = claims.get("nbf"), claims.get("exp"), claims.get("aud")
         if claims.get("active", True) is not True:
             return "not active"
-        if not all(_is_number(claims[name]) for name in ("exp", "nbf") if claims.get(name) is not None):
+        if not all(limit is None or type(limit) in (int, float) for limit in (start, end)):
             return "exp or nbf is no number"
-        if claims.get("exp") is not None and not now < claims["exp"]:
+        if end is not None and not now < end:
             return "expired"
-        if claims.get("nbf") is not None and not claims["nbf"] <= now:
+        if start is not None and not start <= now:
             return "not valid yet"
         if claims.get("iss") is not None and claims["iss"] not in self.issuers:
             return "iss is none of the authorization servers"
-        if not self._is_meant(claims.get("aud")):
+        if audience is not THIS_RESOURCE and self.resource not in [canonical(name) for name in _texts(audience)]:
             return f"aud does not hold {self.resource}"
         if not (claims.get("sub") or claims.get("client_id")):
             return "neither sub nor client_id says whose it is"
         return None
 
-    def _is_meant(self, audience: Any) -> bool:
-        if audience is THIS_RESOURCE:
-            return True
-        listed = audience if isinstance(audience, (list, tuple, set, frozenset)) else (audience,)
-        return any(isinstance(one, str) and canonical(one) == self.resource for one in listed)
-
     def granted(self, principal: Any) -> FrozenSet[str]:
         """The scopes that a principal's claims grant, those that a broader one implies included (AUTH-78)."""
-        names: Set[str] = set()
-        if isinstance(principal, Mapping):
-            for value in (principal.get("scope"), principal.get("scopes")):
-                if isinstance(value, str):
-                    names.update(value.split())
-                elif isinstance(value, (list, tuple, set, frozenset)):
-                    names.update(name for name in value if isinstance(name, str))
-        return frozenset(names).union(*(self._implied[name] for name in names if name in self._implied))
+        claims = principal if isinstance(principal, Mapping) else {}
+        ahead = [name for text in _texts(claims.get("scope")) + _texts(claims.get("scopes")) for name in text.split()]
+        names = set(ahead)
+        while ahead:
+            implied = set(self._implied.get(ahead.pop(), ())) - names
+            names |= implied
+            ahead.extend(implied)
+        return frozenset(names)
 
-    def insufficient(self, scopes: Iterable[str]) -> HTTPError:
+    def insufficient(self, scopes: Sequence[str]) -> HTTPError:
         """The 403 that asks for a token with all of `scopes`, every one that is needed (AUTH-62 to AUTH-67)."""
         return self._refused(403, "insufficient_scope", "the token lacks a scope that this operation needs", scopes)
 
     def _invalid(self) -> HTTPError:
         return self._refused(401, "invalid_token", "the access token is invalid, expired or not for this resource")
 
-    def _refused(self, status: int, error: Optional[str], text: str, scopes: Iterable[str] = ()) -> HTTPError:
+    def _refused(self, status: int, error: Optional[str], text: str, scopes: Sequence[str] = ()) -> HTTPError:
         """The refusal with its challenge (RFC 6750, section 3; RFC 9728, section 5.1)."""
         scope = " ".join(dict.fromkeys(scopes or self.scopes)) if status in (401, 403) else ""
         parameters = (("resource_metadata", self.metadata_url), ("scope", scope), ("error", error),
@@ -282,22 +260,10 @@ class ResourceServer:
         return refusal(status, error or "unauthorized", text, [("WWW-Authenticate", challenge)])
 
 
-def _closed(implied: Dict[str, Set[str]]) -> Dict[str, Set[str]]:
-    """Each scope to all that it implies, over any number of steps."""
-    closed: Dict[str, Set[str]] = {}
-    for broad in implied:
-        reached: Set[str] = set()
-        ahead: List[str] = [broad]
-        while ahead:
-            fresh = implied.get(ahead.pop(), set()) - reached
-            reached |= fresh
-            ahead.extend(fresh)
-        closed[broad] = reached
-    return closed
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def _texts(claim: Any) -> List[str]:
+    """The texts of a claim that is a text or a list of them; none where it is anything else."""
+    listed = claim if isinstance(claim, (list, tuple, set, frozenset)) else (claim,)
+    return [item for item in listed if isinstance(item, str)]
 
 
 def _cause(error: Exception, token: str) -> str:
@@ -318,29 +284,13 @@ def _named(server: "Server", head: Head) -> Tuple[str, ...]:
     return tuple(getattr(item, "scopes", ()))
 
 
-class Scoped(Protocol):
-    """What can be registered with the scopes that using it needs."""
-
-    @property
-    def scopes(self) -> Sequence[str]:
-        """Scopes beside those that every request needs."""
-
-
-Item = TypeVar("Item", bound=Scoped)
-
-
 def visible(server: "Server", request: Request, items: Mapping[str, Item]) -> Dict[str, Item]:
-    """Those of `items` that the request's token may use, in their order: what a list method lists.
-
-    Give the list `private=is_scoped(items)`, whoever asks, so that every page has one cacheScope (C061).
-    """
-    if request.head is None or not is_scoped(items):
-        return dict(items)
-    granted = _granted(server, request)
-    return {key: item for key, item in items.items() if granted.issuperset(item.scopes)}
+    """Those of `items` that the request's token may use, in their order: what a list method lists."""
+    granted = None if request.head is None else _granted(server, request)
+    return {key: item for key, item in items.items() if granted is None or granted.issuperset(item.scopes)}
 
 
-def is_scoped(items: Mapping[str, Item]) -> bool:
+def is_scoped(items: Mapping[str, "Registered"]) -> bool:
     """Whether what is listed of `items` depends on who asks."""
     return any(item.scopes for item in items.values())
 
@@ -367,18 +317,17 @@ def static_tokens(table: Mapping[str, Mapping[str, Any]]) -> Verifier:
     A token without `aud` is one for the server that asks. Digests are compared, all of them, in constant time. Raises
     ValueError for a token that no Authorization header can carry.
     """
-    known: List[Tuple[bytes, Dict[str, Any]]] = []
-    for token, claims in table.items():
-        if not _TOKEN.fullmatch(token):
-            raise ValueError("a token is made of A-Z a-z 0-9 - . _ ~ + / and ends with any number of =")
-        known.append((hashlib.sha256(token.encode("ascii")).digest(), {"aud": THIS_RESOURCE, **claims}))
+    if not all(_TOKEN.fullmatch(token) for token in table):
+        raise ValueError("a token is made of A-Z a-z 0-9 - . _ ~ + / and ends with any number of =")
+    known = [(_digest(token), {"aud": THIS_RESOURCE, **claims}) for token, claims in table.items()]
 
     def verify(token: str) -> Optional[Mapping[str, Any]]:
-        given = hashlib.sha256(token.encode("ascii")).digest()
-        found = None
-        for digest, claims in known:
-            if hmac.compare_digest(digest, given):
-                found = claims
-        return found
+        given = _digest(token)
+        found = [claims for digest, claims in known if hmac.compare_digest(digest, given)]
+        return found[0] if found else None
 
     return verify
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode("ascii")).digest()

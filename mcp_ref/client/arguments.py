@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, Mapping, Sequence, Set, Tuple
 
 from ..base.errors import ParseError
 from ..base.json_schema import compile_schema
@@ -12,11 +12,11 @@ from ..base.jsonrpc import decode, shown
 MAX_REFERENCES = 8
 
 
-def from_json(text: Optional[str]) -> Optional[Dict[str, Any]]:
-    """The arguments object that --json gives; None for none. Raises ValueError."""
-    value = None if text is None else _decoded("--json", text)
-    if text is not None and not isinstance(value, dict):
-        raise ValueError("--json must be a JSON object")
+def from_json(text: str) -> Dict[str, Any]:
+    """The arguments object that --json gives. Raises ValueError."""
+    value = _read(text)
+    if not isinstance(value, dict):
+        raise ValueError(f"--json must be a JSON object, not {shown(text)}")
     return value
 
 
@@ -37,10 +37,7 @@ def from_pairs(pairs: Sequence[Tuple[str, str]], schema: Mapping[str, Any]) -> D
 
 
 def _value(what: str, text: str, types: Set[str]) -> Any:
-    try:
-        value = _decoded(what, text)
-    except ValueError:
-        value = text
+    value = _read(text)
     if types and not compile_schema({"type": sorted(types)}).is_valid(value):
         expected = " or ".join(NAMES[kind][0] for kind in sorted(types))
         raise ValueError(f"{what} must be {expected}, not {shown(text)}")
@@ -75,8 +72,9 @@ def _referred(reference: Any, root: Mapping[str, Any]) -> Any:
     return found
 
 
-def _decoded(what: str, text: str) -> Any:
+def _read(text: str) -> Any:
+    """The JSON value of a text; the text itself where it is no JSON."""
     try:
         return decode(text.encode("utf-8"))
     except (ParseError, UnicodeEncodeError):
-        raise ValueError(f"{what} is not JSON: {shown(text)}") from None
+        return text

@@ -30,11 +30,7 @@ Choices = List[Tuple[Any, str]]
 
 
 class _Stop(Exception):
-    """The user refused or stopped; `result` says which."""
-
-    def __init__(self, result: ElicitResult) -> None:
-        super().__init__()
-        self.result = result
+    """The user refused or stopped; the argument is the ElicitResult that says which."""
 
 
 def printable(text: str, keep: str = "") -> str:
@@ -54,7 +50,7 @@ def terminal(params: Mapping[str, Any], server: str = "", input: Optional[TextIO
     try:
         return dialogue.link(params) if is_url(params) else dialogue.form(params)
     except _Stop as stop:
-        return stop.result
+        return ElicitResult(stop.args[0])
     except KeyboardInterrupt:
         dialogue.say("")
         return cancel()
@@ -224,8 +220,12 @@ def _value(text: str, field: Mapping[str, Any], choices: Choices) -> Any:
         with contextlib.suppress(ParseError):
             value = decode(said.encode("utf-8", "replace"))
     violations = compile_schema(field, formats=True).errors(value)
-    if violations or any("\ud800" <= c <= "\udfff" for c in text):
-        raise ValueError(violations[0].message if violations else "must be text in the encoding of this terminal")
+    if any("\ud800" <= c <= "\udfff" for c in text):
+        raise ValueError("must be text in the encoding of this terminal")
+    if violations and violations[0].keyword == "type":
+        raise ValueError("must be " + KINDS.get(str(kind), "JSON of another type"))
+    if violations:
+        raise ValueError(violations[0].message)
     return value
 
 

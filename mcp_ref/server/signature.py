@@ -23,20 +23,18 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, Union
 from ..base.errors import SchemaError
 from ..base.jsonrpc import encode
 
-Convert = Optional[Callable[[Any], Any]]
 _SIMPLE = {str: "string", float: "number", bool: "boolean", type(None): "null"}
-_UNION_TYPES = (Union, getattr(__import__("types"), "UnionType", Union))
+
+
+def _same(value: Any) -> Any:
+    return value
 
 
 class Typed(NamedTuple):
-    """The schema of an annotation, and what turns a valid JSON value into the annotated type (None: itself)."""
+    """The schema of an annotation, and what turns a valid JSON value into the annotated type."""
 
     schema: Dict[str, Any]
-    convert: Convert = None
-
-
-def _whole(value: Any) -> Any:
-    return int(value) if isinstance(value, float) else value
+    convert: Callable[[Any], Any] = _same
 
 
 def typed(annotation: Any, where: str) -> Typed:
@@ -48,98 +46,74 @@ def typed(annotation: Any, where: str) -> Typed:
     if annotation in _SIMPLE:
         return Typed({"type": _SIMPLE[annotation]})
     if annotation is int:
-        return Typed({"type": "integer"}, _whole)
-    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+        return Typed({"type": "integer"}, lambda value: int(value) if isinstance(value, float) else value)
+    origin, arguments = typing.get_origin(annotation) or annotation, typing.get_args(annotation)
     if origin is typing.Literal:
         return Typed({"enum": list(arguments)})
-    if origin in _UNION_TYPES and arguments:
+    if arguments and (origin is Union or type(annotation).__name__ == "UnionType"):
         return _union(arguments, where)
-    if annotation in (list, List) or origin is list:
+    if origin in (list, List):
         return _array(arguments, where)
-    if annotation in (dict, Dict) or origin is dict:
+    if origin in (dict, Dict):
         return _object(arguments, where)
     if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
         return Typed({"enum": [member.value for member in annotation]}, annotation)
     if dataclasses.is_dataclass(annotation) and isinstance(annotation, type):
         return _dataclass(annotation, where)
-    if hasattr(annotation, "__total__"):
-        return _typed_dict(annotation, where)
+    if hasattr(annotation, "__required_keys__"):
+        return _members(typing.get_type_hints(annotation, include_extras=True), annotation.__required_keys__, where)
     raise SchemaError(f"{where}: no JSON Schema for the annotation {annotation!r}; give the schema itself")
 
 
 def _annotated(annotation: Any, where: str) -> Typed:
-    inner = typed(annotation.__origin__, where)
-    schema = dict(inner.schema)
+    schema, convert = typed(annotation.__origin__, where)
     for note in annotation.__metadata__:
-        if isinstance(note, str):
-            schema["description"] = note
-        elif isinstance(note, dict):
-            schema.update(note)
-    return Typed(schema, inner.convert)
+        if isinstance(note, (str, dict)):
+            schema = {**schema, **({"description": note} if isinstance(note, str) else note)}
+    return Typed(schema, convert)
 
 
 def _union(arguments: Tuple[Any, ...], where: str) -> Typed:
     parts = [typed(argument, where) for argument in arguments]
-    real = [part for part, argument in zip(parts, arguments) if argument is not type(None)]
-    convert: Convert = None
-    if len(real) == 1 and real[0].convert is not None:
-        inner = real[0].convert
-
-        def convert(value: Any) -> Any:
-            return None if value is None else inner(value)
-    return Typed({"anyOf": [part.schema for part in parts]}, convert)
+    schema = {"anyOf": [part.schema for part in parts]}
+    real = [part.convert for part, argument in zip(parts, arguments) if argument is not type(None)]
+    return Typed(schema, lambda value: real[0](value) if len(real) == 1 and value is not None else value)
 
 
 def _array(arguments: Tuple[Any, ...], where: str) -> Typed:
     if not arguments or isinstance(arguments[0], typing.TypeVar):
         return Typed({"type": "array"})
-    item = typed(arguments[0], where)
-    if item.convert is None:
-        return Typed({"type": "array", "items": item.schema})
-    inner = item.convert
-    return Typed({"type": "array", "items": item.schema}, lambda value: [inner(element) for element in value])
+    schema, convert = typed(arguments[0], where)
+    return Typed({"type": "array", "items": schema}, lambda value: [convert(item) for item in value])
 
 
 def _object(arguments: Tuple[Any, ...], where: str) -> Typed:
-    if len(arguments) < 2 or isinstance(arguments[0], typing.TypeVar):
+    if not arguments or isinstance(arguments[0], typing.TypeVar):
         return Typed({"type": "object"})
     if arguments[0] is not str:
         raise SchemaError(f"{where}: the keys of a JSON object are strings, not {arguments[0]!r}")
-    value = typed(arguments[1], where)
-    schema = {"type": "object", "additionalProperties": value.schema}
-    if value.convert is None:
-        return Typed(schema)
-    inner = value.convert
-    return Typed(schema, lambda members: {name: inner(member) for name, member in members.items()})
+    schema, convert = typed(arguments[1], where)
+    return Typed({"type": "object", "additionalProperties": schema},
+                 lambda value: {name: convert(member) for name, member in value.items()})
 
 
-def _members(hints: Dict[str, Any], required: List[str], where: str) -> Tuple[Dict[str, Any], Dict[str, Any]]:
+def _members(hints: Dict[str, Any], required: typing.Collection[str], where: str) -> Typed:
+    """An object with a property for each hint, in their order."""
     parts = {name: typed(hint, f"{where}.{name}") for name, hint in hints.items()}
     schema: Dict[str, Any] = {"type": "object", "properties": {name: part.schema for name, part in parts.items()}}
     if required:
-        schema["required"] = required
-    return schema, {name: part.convert for name, part in parts.items() if part.convert is not None}
-
-
-def _converted(value: Any, converts: Dict[str, Any]) -> Dict[str, Any]:
-    return {name: converts[name](member) if name in converts else member for name, member in value.items()}
+        schema["required"] = [name for name in hints if name in required]
+    return Typed(schema, lambda value: {name: parts[name].convert(member) if name in parts else member
+                                        for name, member in value.items()})
 
 
 def _dataclass(annotation: Any, where: str) -> Typed:
     fields = [field for field in dataclasses.fields(annotation) if field.init]
     hints = typing.get_type_hints(annotation, include_extras=True)
     missing = dataclasses.MISSING
-    required = [f.name for f in fields if f.default is missing and f.default_factory is missing]
-    schema, converts = _members({field.name: hints[field.name] for field in fields}, required, where)
-    schema["additionalProperties"] = False
-    return Typed(schema, lambda value: annotation(**_converted(value, converts)))
-
-
-def _typed_dict(annotation: Any, where: str) -> Typed:
-    hints = typing.get_type_hints(annotation, include_extras=True)
-    required = [name for name in hints if name in annotation.__required_keys__]
-    schema, converts = _members(hints, required, where)
-    return Typed(schema, (lambda value: _converted(value, converts)) if converts else None)
+    required = [field.name for field in fields if field.default is missing and field.default_factory is missing]
+    schema, convert = _members({field.name: hints[field.name] for field in fields}, required, where)
+    return Typed({**schema, "additionalProperties": False}, lambda value: annotation(**convert(value)))
 
 
 class Signature(NamedTuple):
@@ -157,18 +131,11 @@ class Signature(NamedTuple):
 
     def call(self, function: Callable[..., Any], context: Any, arguments: Dict[str, Any]) -> Any:
         """Call `function` with valid `arguments`, each turned into its annotated type."""
-        if self.converts:
-            arguments = _converted(arguments, self.converts)
+        first = (context,) if self.takes_context else ()
         if self.whole:
-            return function(context, arguments) if self.takes_context else function(arguments)
-        return function(context, **arguments) if self.takes_context else function(**arguments)
-
-
-def _hints(function: Callable[..., Any]) -> Dict[str, Any]:
-    try:
-        return typing.get_type_hints(function, include_extras=True)
-    except (NameError, TypeError) as error:
-        raise SchemaError(f"{function.__qualname__}: an annotation cannot be resolved: {error}") from None
+            return function(*first, arguments)
+        converted = {name: self.converts.get(name, _same)(value) for name, value in arguments.items()}
+        return function(*first, **converted)
 
 
 def parameters(function: Callable[..., Any]) -> Tuple[bool, List[inspect.Parameter]]:
@@ -184,38 +151,35 @@ def signature(function: Callable[..., Any], schema: Optional[Dict[str, Any]] = N
     A first parameter named ctx is given the Context. With a schema of its own, a handler whose only other parameter
     is named `arguments` gets them as one dict. Raises SchemaError.
     """
-    hints = _hints(function)
+    try:
+        hints = typing.get_type_hints(function, include_extras=True)
+    except (NameError, TypeError) as error:
+        raise SchemaError(f"{function.__qualname__}: an annotation cannot be resolved: {error}") from None
     takes_context, rest = parameters(function)
     returns = hints.get("return")
     if schema is not None:
-        whole = len(rest) == 1 and rest[0].name == "arguments"
+        whole = [parameter.name for parameter in rest] == ["arguments"]
         return Signature(schema, takes_context, {}, whole, returns)
     properties: Dict[str, Any] = {}
-    required, converts = [], {}
+    converts: Dict[str, Callable[[Any], Any]] = {}
     for parameter in rest:
         where = f"{function.__qualname__}({parameter.name})"
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
             raise SchemaError(f"{where}: a handler takes named parameters; for others give the schema itself")
-        part = typed(hints.get(parameter.name, Any), where)
-        properties[parameter.name] = _with_default(part.schema, parameter)
-        if parameter.default is parameter.empty:
-            required.append(parameter.name)
-        if part.convert is not None:
-            converts[parameter.name] = part.convert
-    made: Dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
+        made, converts[parameter.name] = typed(hints.get(parameter.name, Any), where)
+        properties[parameter.name] = {**made, **_default(parameter)}
+    whole_schema: Dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
+    required = [parameter.name for parameter in rest if parameter.default is parameter.empty]
     if required:
-        made["required"] = required
-    return Signature(made, takes_context, converts, False, returns)
+        whole_schema["required"] = required
+    return Signature(whole_schema, takes_context, converts, False, returns)
 
 
-def _with_default(schema: Dict[str, Any], parameter: inspect.Parameter) -> Dict[str, Any]:
-    default = parameter.default
-    if isinstance(default, enum.Enum):
-        default = default.value
-    if default is None or default is parameter.empty:
-        return schema
+def _default(parameter: inspect.Parameter) -> Dict[str, Any]:
+    """The `default` of a schema, if the parameter's is a JSON value."""
+    value = parameter.default.value if isinstance(parameter.default, enum.Enum) else parameter.default
     try:
-        encode(default)
+        encode(value)
     except (TypeError, ValueError):
-        return schema
-    return {**schema, "default": default}
+        return {}
+    return {} if value is None else {"default": value}

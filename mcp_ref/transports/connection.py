@@ -1,6 +1,6 @@
-"""HTTP below MCP: one exchange by urllib, bounded in time as a whole, whatever goes wrong in it an McpError.
+"""basic/patterns/cancellation, Timeouts: one HTTP exchange by urllib, bounded as a whole; its faults are McpErrors.
 
-Implements CANC-06, CANC-07, CANC-08, CANC-10, CANC-11 (basic/patterns/cancellation, Timeouts).
+Implements CANC-06 to CANC-08, CANC-10, CANC-11.
 
 A socket timeout bounds each read, and a peer that drips octets would never meet it; here every read has what is left
 of the deadline. Name resolution is the one thing that cannot be bounded.
@@ -20,7 +20,7 @@ import zlib
 from contextlib import contextmanager
 from typing import Any, Callable, Iterator, Optional, Tuple
 
-from ..base.errors import McpError, Timeout, TransportError, Unreachable
+from ..base.errors import Timeout, TransportError, Unreachable
 from ..base.jsonrpc import shown
 from .url import Address
 
@@ -70,15 +70,20 @@ class Exchange:
 
     def __init__(self, address: Address, deadline: Deadline, wire: Optional[Wire] = None) -> None:
         self.deadline, self.connected = deadline, False
+        self.sent, self.received = bytearray(), bytearray()
         self._address, self._wire = address, wire
-        self._sent, self._received = bytearray(), bytearray()
 
     def __enter__(self) -> "Exchange":
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._wire is not None:
-            self._wire(_without_secrets(bytes(self._sent)), _without_secrets(bytes(self._received)))
+            self._wire(_without_secrets(self.sent), _without_secrets(self.received))
+
+    def record(self, part: bytearray, data: bytes) -> None:
+        """Add octets to `sent` or `received`, if anybody wants them."""
+        if self._wire is not None and len(part) < MAX_RECORD:
+            part += data
 
     def open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
         """Send the request; returns when the response's head is there. Raises Timeout, Unreachable, TransportError."""
@@ -109,12 +114,6 @@ class Exchange:
                 raise TransportError(f"the answer exceeds {limit} octets")
         return bytes(body)
 
-    def record(self, sent: bytes = b"", received: bytes = b"") -> None:
-        """Write down octets that went out or came in, as far as they are wanted."""
-        if self._wire is not None and len(self._received) < MAX_RECORD:
-            self._sent += sent
-            self._received += received
-
     def _arriving(self, response: http.client.HTTPResponse) -> Iterator[bytes]:
         """Counts by itself, since read1 of Python 3.9 would read on after Content-Length octets."""
         left = response.length
@@ -133,8 +132,6 @@ class Exchange:
         """What the network can raise, as McpErrors that name the server."""
         try:
             yield
-        except McpError:
-            raise
         except (OSError, http.client.HTTPException, ValueError) as error:
             cause: Any = error.reason if isinstance(error, urllib.error.URLError) else error
             if isinstance(cause, socket.timeout):
@@ -145,7 +142,7 @@ class Exchange:
             raise TransportError(f"the exchange with {self._address} broke off: {words}") from None
 
 
-def _without_secrets(octets: bytes) -> str:
+def _without_secrets(octets: bytearray) -> str:
     head, blank, body = octets.decode("utf-8", "backslashreplace").partition("\r\n\r\n")
     return _SECRET.sub(r"\1: …", head) + blank + body
 
@@ -184,7 +181,7 @@ class _Octets(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         self._sock.settimeout(self._exchange.deadline.left())
         count = self._raw.readinto(buffer) or 0
-        self._exchange.record(received=bytes(buffer[:count]))
+        self._exchange.record(self._exchange.received, buffer[:count])
         return count
 
     def close(self) -> None:
@@ -226,7 +223,7 @@ class _Connection(http.client.HTTPConnection):
         if self.sock is None:
             self.connect()
         self.sock.settimeout(self._exchange.deadline.left())
-        self._exchange.record(sent=data)
+        self._exchange.record(self._exchange.sent, data)
         super().send(data)
 
 

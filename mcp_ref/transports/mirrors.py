@@ -12,7 +12,6 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from decimal import Decimal
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from ..base.errors import HeaderMismatch, SchemaError, TransportError
@@ -27,7 +26,7 @@ _PREFIX, _SUFFIX = "=?base64?", "?="
 TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _PLAIN = re.compile(r"[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?")
 _LEGAL = re.compile(r"[\x20-\x7e\t]*")
-_DECIMAL = re.compile(r"-?[0-9]{1,20}(?:\.[0-9]{1,20})?")
+_INTEGER = re.compile(r"(-?[0-9]{1,20})(?:\.0{1,20})?")
 
 
 class Parameter(NamedTuple):
@@ -215,7 +214,8 @@ def _check_parameter(head: Head, parameter: Parameter, value: Any) -> None:
     elif isinstance(value, (int, float)):
         if abs(value) > MAX_SAFE_INTEGER:
             raise HeaderMismatch(f"Header mismatch: {where} is mirrored and must be within ±(2^53-1)")
-        same = bool(_DECIMAL.fullmatch(text)) and Decimal(text) == Decimal(value)
+        number = _INTEGER.fullmatch(text)
+        same = number is not None and int(number.group(1)) == value
     else:
         raise HeaderMismatch(f"Header mismatch: {where} is mirrored and must be a {parameter.type}")
     if not same:
