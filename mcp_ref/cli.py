@@ -22,7 +22,8 @@ def main(arguments: Optional[List[str]] = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-    options = parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else arguments
+    options = parser(client=words[:1] != ["serve"]).parse_args(words)
     try:
         status = options.run(options)
     except (UsageError, McpError) as error:
@@ -35,14 +36,15 @@ def main(arguments: Optional[List[str]] = None) -> int:
     return int(status or 0)
 
 
-def parser() -> argparse.ArgumentParser:
-    """The argument parser with all commands."""
-    from . import cli_client
-
+def parser(client: bool = True) -> argparse.ArgumentParser:
+    """The argument parser. client: with the client's commands; to serve, they are not even loaded."""
     made = argparse.ArgumentParser(prog="python -m mcp_ref", description="The Model Context Protocol, 2026-07-28.")
     commands = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _serve_parser(commands)
-    cli_client.add_commands(commands)
+    if client:
+        from . import cli_client
+
+        cli_client.add_commands(commands)
     explain = commands.add_parser("explain", help="print the validation ladder")
     explain.add_argument("topic", nargs="?", help="a rung's name, an HTTP status or an error code such as -32020")
     explain.set_defaults(run=_explain)

@@ -1,26 +1,30 @@
-"""The commands that call a server: discover, list and call (server/discover, server/tools, client/elicitation).
+"""The commands that call a server: discover, list, call, read, prompt and listen (server/*, client/elicitation).
 
 Exit status: 0 done; 1 the server or the tool said no, or what came back is not MCP; 2 wrong usage, or the server
 cannot be reached.
 
 A question of the server is asked in the terminal. Where standard input is no terminal it is declined, with a note,
 rather than answered by whatever happens to be piped in; `--stdin` says that the piped lines are the answers, and
-`--no-input` that the server may not ask at all (the capability is not declared).
+`--no-input` that the server may not ask at all (the capability is not declared). So it is with the arguments of a
+prompt: one that is not given, or blank, is left out, and where it is required, all that are open are asked for.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import functools
+import itertools
 import json
 import sys
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple
 
 from .base.errors import McpError, Unreachable
 from .base.meta import SERVER_INFO
 from .cli import UsageError
 from .client.arguments import from_json, from_pairs
 from .client.elicitation import decline
+from .client.resources import octets
 from .client.terminal import printable, terminal
 
 if TYPE_CHECKING:
@@ -45,8 +49,31 @@ def add_commands(commands: Any) -> None:
     call.add_argument("--arg", action="append", default=[], metavar="NAME=VALUE",
                       help="an argument, read as the tool's schema says: text as it is, anything else as JSON")
     call.add_argument("--json", metavar="OBJECT", help="all arguments as one JSON object, sent as they are")
-    call.add_argument("--no-input", action="store_true", help="do not let the server ask")
-    call.add_argument("--stdin", action="store_true", help="read answers from standard input though it is no terminal")
+    _asking(call)
+    read = commands.add_parser("read", help="read a resource")
+    _common(read, _read)
+    read.add_argument("uri", metavar="URI")
+    read.add_argument("--out", metavar="FILE", help="write the octets to a file; without it, text is printed and "
+                      "anything else goes to standard output as it is, unless that is a terminal")
+    _asking(read)
+    prompt = commands.add_parser("prompt", help="get a prompt")
+    _common(prompt, _prompt)
+    prompt.add_argument("prompt", metavar="NAME")
+    prompt.add_argument("--arg", action="append", default=[], metavar="NAME=VALUE", help="an argument, a text")
+    _asking(prompt)
+    listen = commands.add_parser("listen", help="print changes as they happen, a line of JSON each, until Ctrl-C")
+    _common(listen, _listen)
+    for name in ("tools", "prompts", "resources"):
+        listen.add_argument(f"--{name}", action="store_true", help=f"changes of the list of {name}")
+    listen.add_argument("--uri", action="append", default=[], metavar="URI", help="updates of this resource")
+    listen.add_argument("--count", type=int, metavar="N", help="end after so many")
+    listen.add_argument("--idle", type=float, metavar="S", help="end after so many seconds without a sign of life")
+
+
+def _asking(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--no-input", action="store_true", help="do not let the server ask")
+    command.add_argument("--stdin", action="store_true", help="read answers from standard input though it is no "
+                         "terminal")
 
 
 def _common(command: argparse.ArgumentParser, run: Command) -> None:
@@ -69,6 +96,7 @@ def _run(command: Command, options: argparse.Namespace) -> int:
                         wire=_print_exchange if options.raw else None)
     except ValueError as error:
         raise UsageError(str(error)) from None
+    options.shown_url = client.url
     try:
         with client:
             return command(client, options)
@@ -89,11 +117,15 @@ def _headers(given: List[str]) -> Dict[str, str]:
 
 
 def _elicit(options: argparse.Namespace, params: Dict[str, Any]) -> Any:
-    if sys.stdin is not None and (options.stdin or sys.stdin.isatty()):
+    if _can_ask(options):
         return terminal(params, server=options.shown_url)
     print(f"mcp_ref: {options.shown_url} asks for input, which is declined: standard input is no terminal; --stdin "
           "takes answers from it", file=sys.stderr)
     return decline()
+
+
+def _can_ask(options: argparse.Namespace) -> bool:
+    return sys.stdin is not None and (options.stdin or sys.stdin.isatty())
 
 
 def _progress(progress: float, total: Optional[float], message: Optional[str]) -> None:
@@ -150,7 +182,6 @@ def _list(client: "Client", options: argparse.Namespace) -> int:
 
 
 def _call(client: "Client", options: argparse.Namespace) -> int:
-    options.shown_url = client.url
     result = client.call_tool(options.tool, _arguments(client, options), on_progress=_progress)
     if not _printed(options, result):
         _print_content(result)
@@ -161,17 +192,23 @@ def _arguments(client: "Client", options: argparse.Namespace) -> Optional[Dict[s
     """The arguments to send, the tool's schema looked up where --arg needs it. Raises UsageError."""
     if options.json is not None and options.arg:
         raise UsageError("give the arguments with --arg or with --json, not both")
-    pairs = [pair.partition("=") for pair in options.arg]
-    if any(not name or not equals for name, equals, _ in pairs):
-        raise UsageError("an argument is given as NAME=VALUE")
+    pairs = _pairs(options)
     try:
         if not pairs:
             return None if options.json is None else from_json(options.json)
         tools = {tool["name"]: tool for tool in client.list_tools()}
         schema = tools.get(options.tool, {}).get("inputSchema", {})
-        return from_pairs([(name, text) for name, _, text in pairs], schema)
+        return from_pairs(pairs, schema)
     except ValueError as error:
         raise UsageError(str(error)) from None
+
+
+def _pairs(options: argparse.Namespace) -> List[Tuple[str, str]]:
+    """The name and value of each --arg. Raises UsageError."""
+    pairs = [pair.partition("=") for pair in options.arg]
+    if any(not name or not equals for name, equals, _ in pairs):
+        raise UsageError("an argument is given as NAME=VALUE")
+    return [(name, text) for name, _, text in pairs]
 
 
 def _print_content(result: Dict[str, Any]) -> None:
@@ -180,8 +217,12 @@ def _print_content(result: Dict[str, Any]) -> None:
     if "structuredContent" in result and not any(block.get("type") == "text" for block in blocks):
         _print(json.dumps(result["structuredContent"], ensure_ascii=False, indent=2))
     for block in blocks:
-        text = block.get("text") if block.get("type") == "text" else None
-        _print(text if isinstance(text, str) else f"[{_described(block)}]")
+        _print(_block(block))
+
+
+def _block(block: Dict[str, Any]) -> str:
+    text = block.get("text") if block.get("type") == "text" else None
+    return text if isinstance(text, str) else f"[{_described(block)}]"
 
 
 def _described(block: Dict[str, Any]) -> str:
@@ -193,3 +234,77 @@ def _described(block: Dict[str, Any]) -> str:
     if isinstance(data, str):
         parts.append(f"{len(data) * 3 // 4} octets")
     return ", ".join(parts)
+
+
+def _read(client: "Client", options: argparse.Namespace) -> int:
+    result = client.read_resource(options.uri)
+    if options.out is not None:
+        try:
+            with open(options.out, "wb") as file:
+                file.writelines(map(octets, result["contents"]))
+        except OSError as error:
+            raise UsageError(f"cannot write {options.out}: {error.strerror}") from None
+    elif not _printed(options, result):
+        for each in result["contents"]:
+            _print_contents(each)
+    return 0
+
+
+def _print_contents(contents: Dict[str, Any]) -> None:
+    data = octets(contents)
+    if not isinstance(contents.get("blob"), str):
+        _print(contents["text"])
+    elif sys.stdout.isatty():
+        _print(f"[{_described({'type': 'blob', **contents})}; --out FILE takes them]")
+    else:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+
+
+def _prompt(client: "Client", options: argparse.Namespace) -> int:
+    result = client.get_prompt(options.prompt, _prompt_arguments(client, options))
+    if not _printed(options, result):
+        for message in result["messages"]:
+            content = message.get("content")
+            _print(f"{message.get('role')}: {_block(content if isinstance(content, dict) else {})}")
+    return 0
+
+
+def _prompt_arguments(client: "Client", options: argparse.Namespace) -> Dict[str, str]:
+    """What is given and not blank; where a required one is missing, what the user says. Raises UsageError."""
+    pairs = [(name, text) for name, text in _pairs(options) if text.strip()]
+    given = dict(pairs)
+    if len(given) < len(pairs):
+        raise UsageError("an argument is given twice")
+    listed = next((each.get("arguments") for each in client.list_prompts() if each.get("name") == options.prompt), None)
+    declared = {each["name"]: each for each in (listed if isinstance(listed, list) else ())
+                if isinstance(each, dict) and isinstance(each.get("name"), str) and each["name"] not in given}
+    missing = [name for name, each in declared.items() if each.get("required") is True]
+    if not missing:
+        return given
+    if _can_ask(options):
+        fields = {name: {"type": "string", "description": str(each.get("description") or "")}
+                  for name, each in declared.items()}
+        said = terminal({"message": f"The arguments of the prompt {options.prompt}", "requestedSchema": {
+            "type": "object", "properties": fields, "required": missing}}, server=client.url)
+        if said["action"] == "accept":
+            return {**given, **said["content"]}
+    raise UsageError(printable(f"the prompt {options.prompt} needs the argument {', '.join(missing)}"))
+
+
+def _listen(client: "Client", options: argparse.Namespace) -> int:
+    if options.count is not None and options.count < 1:
+        raise UsageError(f"--count is 1 or more, not {options.count}")
+    every = not (options.tools or options.prompts or options.resources or options.uri)
+    asked = {name: every or getattr(options, name) for name in ("tools", "prompts", "resources")}
+    with contextlib.suppress(KeyboardInterrupt):
+        try:
+            subscription = client.listen(**asked, uris=options.uri, idle=options.idle)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+        with subscription:
+            print(f"mcp_ref: granted: {json.dumps(subscription.honoured)}", file=sys.stderr, flush=True)
+            for notification in itertools.islice(subscription, options.count):
+                if not options.raw:
+                    print(json.dumps(notification), flush=True)
+    return 0

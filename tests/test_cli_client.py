@@ -1,18 +1,22 @@
-"""The commands discover, list and call: arguments, output, exit status, and never a traceback."""
+"""The commands that call a server: arguments, output, exit status, and never a traceback."""
 
 import contextlib
 import io
 import json
+import os
+import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import unittest
 from typing import Any, List, NamedTuple
 from unittest import mock
 
-from mcp_ref.base.meta import CLIENT_CAPABILITIES, SERVER_INFO
+from mcp_ref.base.meta import CLIENT_CAPABILITIES, SERVER_INFO, SUBSCRIPTION_ID
 from mcp_ref.cli import main
 from mcp_ref.client.arguments import from_pairs
+from mcp_ref.demo import library
 from mcp_ref.demo import server as demo
 from mcp_ref.transports.http_server import HTTPServer
 from tests.stub_http import Stub, asks, error, events, raw, result, said
@@ -211,7 +215,112 @@ class Input(Case):
         self.assertEqual(declared, [{}, {"elicitation": {"form": {}, "url": {}}}])
 
 
+class Resources(Case):
+    def test_text_and_blobs(self) -> None:
+        text, blob = {"uri": "a", "text": "hi\n"}, {"uri": "b", "blob": "-_8", "mimeType": "image/png"}
+        with Stub(result(contents=[text, blob])) as stub, tempfile.TemporaryDirectory() as folder:
+            pipe = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="\n")
+            with contextlib.redirect_stdout(pipe):
+                self.assertEqual(main(["read", stub.url, "a"]), 0)
+            self.assertEqual(pipe.buffer.getvalue(), b"hi\n\n\xfb\xff")  # type: ignore[attr-defined]
+            screen = Terminal()
+            with contextlib.redirect_stdout(screen):
+                main(["read", stub.url, "a"])
+            self.assertEqual(screen.getvalue(), "hi\n\n[blob, b, image/png, 2 octets; --out FILE takes them]\n")
+            file = os.path.join(folder, "out")
+            self.assertEqual(run("read", stub.url, "a", "--out", file), Done(0, "", ""))
+            with open(file, "rb") as written:
+                self.assertEqual(written.read(), b"hi\n\xfb\xff")
+            self.fails(run("read", stub.url, "a", "--out", folder), 2, "cannot write")
+            self.assertEqual(json.loads(run("read", stub.url, "a", "--output", "json").out)["contents"], [text, blob])
+
+    def test_what_is_not_there_and_what_is_empty(self) -> None:
+        with Stub(error(-32602, "Resource not found", data={"uri": "x"})) as stub:
+            self.fails(run("read", stub.url, "x"), 1, "Resource not found")
+        with Stub(result(contents=[])) as stub:
+            self.assertEqual(run("read", stub.url, "x"), Done(0, "", ""))
+
+
+LISTED = result(prompts=[{"name": "p", "arguments": [{"name": "a", "required": True, "description": "First"},
+                                                     {"name": "b"}, {"name": "c", "required": False}, 7, {}]}])
+GOT = result(messages=[{"role": "user", "content": {"type": "text", "text": "hi"}},
+                       {"role": "assistant", "content": {"type": "image", "mimeType": "image/png"}}, {}])
+
+
+class Prompts(Case):
+    def test_blank_arguments_are_left_out(self) -> None:
+        with Stub(LISTED, GOT) as stub:
+            done = run("prompt", stub.url, "p", "--arg", "a=1=2", "--arg", "b=", "--arg", "zz= ")
+            self.assertEqual(done, Done(0, "user: hi\nassistant: [image, image/png]\nNone: [block of no type]\n", ""))
+        self.assertEqual(stub.seen[1].params["arguments"], {"a": "1=2"})  # C054
+
+    def test_a_required_one_is_asked_for_again(self) -> None:
+        for options, stdin in (((), Terminal("\n \nx\n\nz\ns\n")), (("--stdin",), io.StringIO("\n \nx\n\nz\ns\n"))):
+            with Stub(LISTED, GOT) as stub:
+                done = run("prompt", stub.url, "p", "--arg", "a=", *options, stdin=stdin)
+            self.assertEqual(done.status, 0, done.err)
+            self.assertEqual(done.err.count("a (text): "), 3, done.err)
+            self.assertIn("  | First", done.err)
+            self.assertEqual(stub.seen[1].params["arguments"], {"a": "x", "c": "z"})
+
+    def test_without_a_terminal_it_is_named(self) -> None:
+        with Stub(LISTED) as stub:
+            self.fails(run("prompt", stub.url, "p", "--arg", "b=1"), 2, "the prompt p needs the argument a")
+            self.fails(run("prompt", stub.url, "p", "--arg", "a=1", "--arg", "a=2"), 2, "twice")
+            self.assertEqual(run("prompt", stub.url, "p", stdin=Terminal(":cancel\n")).status, 2)
+        self.assertNotIn("prompts/get", [seen.header("Mcp-Method") for seen in stub.seen])
+        with Stub(result(prompts=[]), error(-32602, "no prompt")) as stub:
+            self.fails(run("prompt", stub.url, "p", "--arg", "a=1"), 1, "no prompt")
+        for odd in (7, [7], [{"required": True}], [{"name": ["a"], "required": True}]):
+            with Stub(result(prompts=[{"name": "p", "arguments": odd}]), GOT) as stub:
+                self.assertEqual(run("prompt", stub.url, "p").status, 0, odd)
+
+
+class Listening(Case):
+    ACK = {"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged",
+           "params": {"_meta": {SUBSCRIPTION_ID: 1}, "notifications": {}}}
+    NOTE = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed", "params": {"_meta": {SUBSCRIPTION_ID: 1}}}
+
+    def test_a_line_each_until_the_server_ends_it(self) -> None:
+        with Stub(events(self.ACK, self.NOTE, self.NOTE, last=result())) as stub:
+            done = run("listen", stub.url, "--tools", "--uri", "file:///a")
+            self.assertEqual((done.status, done.err), (0, "mcp_ref: granted: {}\n"))
+            self.assertEqual([json.loads(line) for line in done.out.splitlines()], [self.NOTE] * 2)
+            run("listen", stub.url)
+        self.assertEqual([seen.params["notifications"] for seen in stub.seen], [
+            {"toolsListChanged": True, "resourceSubscriptions": ["file:///a"]},
+            {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}])
+
+    def test_count_and_faults(self) -> None:
+        with Stub(events(self.ACK, self.NOTE, self.NOTE)) as stub:
+            self.assertEqual(len(run("listen", stub.url, "--count", "2").out.splitlines()), 2)
+            done = run("listen", stub.url)
+            self.assertEqual((done.status, done.err.splitlines()[1:]), (1, ["mcp_ref: the server broke the "
+                                                                            "subscription off"]))
+            self.assertIn("subscriptionId", run("listen", stub.url, "--raw", "--count", "1").out)
+            self.fails(run("listen", stub.url, "--count", "0"), 2, "--count")
+            self.fails(run("listen", stub.url, "--idle", "0"), 2, "above 0")
+        with Stub(error(-32601, "Method not found", status=404)) as stub:
+            self.fails(run("listen", stub.url), 1, "Method not found")
+
+
 class AgainstTheDemo(Case):
+    def test_listening_until_ctrl_c(self) -> None:
+        with HTTPServer(library, port=0) as running:
+            command = [sys.executable, "-m", "mcp_ref", "listen", running.url, "--uri", "library://catalogue"]
+            listening = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
+            try:
+                assert listening.stdout is not None and listening.stderr is not None
+                self.assertIn("library://catalogue", listening.stderr.readline())
+                library.notify_resource_updated("library://catalogue")
+                self.assertEqual(json.loads(listening.stdout.readline())["params"]["uri"], "library://catalogue")
+                listening.send_signal(signal.SIGINT)
+                self.assertEqual((*listening.communicate(timeout=10), listening.returncode), ("", "", 0))
+            finally:
+                listening.kill()
+                listening.communicate()
+            self.assertIn("1 Flatland", run("read", running.url, "library://catalogue").out)
+
     def test_a_process_of_its_own(self) -> None:
         with HTTPServer(demo, port=0) as running:
             command = [sys.executable, "-m", "mcp_ref", "call", running.url, "greet", "--stdin"]

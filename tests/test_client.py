@@ -315,6 +315,20 @@ class Tools(ClientCase):
                 client.list_tools()
                 client.call_tool("t")
 
+    def test_falsy_structured_content_is_content(self) -> None:
+        for schema, value, wrong in (({"type": "integer"}, 0, "x"), ({"type": "boolean"}, False, 0),
+                                     ({"type": "null"}, None, False), ({"type": "array"}, [], {})):
+            listing = result(tools=[tool("t", {}, outputSchema=schema)])
+            script = [listing, result(content=[], structuredContent=value), result(content=[], structuredContent=wrong),
+                      result(content=[], structuredContent=wrong, isError=True)]
+            with self.subTest(schema), self.talk(*script) as (_, client):  # C048
+                client.list_tools()
+                made = client.call_tool("t")
+                self.assertEqual((made["structuredContent"], "structuredContent" in made), (value, True))
+                with self.assertRaisesRegex(TransportError, "breaks its outputSchema"):
+                    client.call_tool("t")
+                self.assertTrue(client.call_tool("t")["isError"], "a failure is not held to the schema")
+
     def test_an_output_schema_that_cannot_be_used(self) -> None:
         schema = {"$ref": "http://127.0.0.1:1/schema"}
         with self.talk(result(tools=[tool("t", {}, outputSchema=schema)]), said()) as (stub, client):

@@ -11,9 +11,8 @@ from typing import Any, Dict, List, Optional
 from unittest import mock
 
 from mcp_ref.base.json_schema import DRAFT_07, DRAFT_2020_12, Schema, SchemaError, compile_schema
-from mcp_ref.base.json_schema.automaton import Automaton
 from mcp_ref.base.json_schema.model import MAX_VIOLATIONS, Run
-from mcp_ref.base.json_schema.patterns import compile_pattern
+from mcp_ref.base.json_schema.patterns import Automaton, compile_pattern
 from tests import schema_suite
 
 OBJECT: Dict[str, Any] = {

@@ -4,7 +4,7 @@ import unittest
 from typing import Any, List, Literal, Tuple
 
 from mcp_ref import Server
-from mcp_ref.authorization.resource_server import scope_names
+from mcp_ref.authorization.scopes import scope_names
 from tests.support import call, message, post
 from tests.test_authorization import CHALLENGE, auth, bearer, server
 

@@ -6,8 +6,8 @@ CACHE-25, CACHE-26.
 
     door      `authorize`        who sent this? 401 without a valid token meant for this server, 403 without the scopes
                                  that every request needs; before the body is read
-    lists     `visible`          what the token's scopes permit, and no more
-    items     `require_scopes`   403 insufficient_scope for a tool, prompt or resource that needs more (step-up)
+    lists     scopes.visible     what the token's scopes permit, and no more
+    items     scopes.require_scopes   403 insufficient_scope for a tool, prompt or resource that needs more (step-up)
     GET       `page`             the protected resource metadata (RFC 9728), which needs no token
 
 Over stdio nothing of this is asked: there the credentials come from the environment (AUTH-02).
@@ -25,7 +25,7 @@ import logging
 import re
 import time
 import traceback
-from typing import TYPE_CHECKING, Any, Callable, Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple
 from urllib.parse import unquote_plus, urlsplit
 
 from ..base.errors import HTTPError, TransportError
@@ -34,15 +34,14 @@ from ..base.request import Answer, Head, Request
 from ..transports.endpoint import DEFAULT_PORTS, refusal
 from ..transports.mirrors import decode_value
 from ..transports.url import is_loopback
+from .scopes import scope_names
 
 if TYPE_CHECKING:
-    from ..server.registry import Registered
     from ..server.server import Server
 
 log = logging.getLogger("mcp_ref")
 
 Verifier = Callable[[str], Optional[Mapping[str, Any]]]
-Item = TypeVar("Item", bound="Registered")
 
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 
@@ -52,7 +51,6 @@ THIS_RESOURCE: Any = type("ThisResource", (), {"__repr__": lambda self: "THIS_RE
 _URL = re.compile(r"(https?)://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([0-9]{1,5}))?(/[a-z0-9._~!$&'()*+,;=:@%/-]*)?"
                   r"([?#][a-z0-9._~!$&'()*+,;=:@%/?#-]*)?", re.IGNORECASE)
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
-_SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
 _QUOTABLE = re.compile(r"[\x20\x21\x23-\x5b\x5d-\x7e]+")
 _STANDARD = ("aud", "client_id", "iss", "scope", "sub")
 _REGISTRIES = {"tools/call": "tools", "prompts/get": "prompts", "resources/read": "resources"}
@@ -83,20 +81,6 @@ def canonical(url: str) -> str:
     scheme, port, path = match.group(1).lower(), match.group(3), match.group(4)
     port = "" if port in (None, DEFAULT_PORTS[scheme]) else ":" + port
     return f"{scheme}://{match.group(2).lower()}{port}{'' if path in (None, '/') else path}{match.group(5) or ''}"
-
-
-def scope_names(scopes: Sequence[str]) -> Tuple[str, ...]:
-    """Sequence[str] as a tuple, given as one or as the space-separated text of OAuth; each once, in order.
-
-    Raises ValueError for what is no scope, and for offline_access, which no resource requires (AUTH-57, AUTH-58).
-    """
-    names = tuple(scopes.split() if isinstance(scopes, str) else scopes)
-    for name in names:
-        if not isinstance(name, str) or not _SCOPE.fullmatch(name):
-            raise ValueError(f"not a scope: {name!r}")
-        if name == "offline_access":
-            raise ValueError("offline_access is between client and authorization server: a resource never requires it")
-    return tuple(dict.fromkeys(names))
 
 
 class ResourceServer:
@@ -282,33 +266,6 @@ def _named(server: "Server", head: Head) -> Tuple[str, ...]:
     except ValueError:
         return ()
     return tuple(getattr(item, "scopes", ()))
-
-
-def visible(server: "Server", request: Request, items: Mapping[str, Item]) -> Dict[str, Item]:
-    """Those of `items` that the request's token may use, in their order: what a list method lists."""
-    granted = None if request.head is None else _granted(server, request)
-    return {key: item for key, item in items.items() if granted is None or granted.issuperset(item.scopes)}
-
-
-def is_scoped(items: Mapping[str, "Registered"]) -> bool:
-    """Whether what is listed of `items` depends on who asks."""
-    return any(item.scopes for item in items.values())
-
-
-def require_scopes(server: "Server", request: Request, scopes: Sequence[str]) -> None:
-    """Raise the 403 that names all that this operation needs, unless the request's token grants `scopes`.
-
-    To be called before anything is sent to the client. A server without `auth` grants no scope over HTTP.
-    """
-    if not scopes or request.head is None or _granted(server, request).issuperset(scopes):
-        return
-    if server.auth is None:
-        raise refusal(403, "forbidden", "this needs scopes, and the server has no authorization that could grant them")
-    raise server.auth.insufficient((*server.auth.scopes, *scopes))
-
-
-def _granted(server: "Server", request: Request) -> FrozenSet[str]:
-    return frozenset() if server.auth is None else server.auth.granted(request.principal)
 
 
 def static_tokens(table: Mapping[str, Mapping[str, Any]]) -> Verifier:

@@ -2,11 +2,11 @@
 
 Implements BASE-03 to BASE-05, META-06, META-07, META-10, VERS-02, VERS-03, HTTP-23, HTTP-24, HTTP-56 to HTTP-62,
 MRTR-02, MRTR-03, MRTR-19 to MRTR-23, CANC-06, CANC-10, CANC-11, TOOL-01, TOOL-11, TOOL-46, PAGE-01, PAGE-02,
-PAGE-05 to PAGE-10.
+PAGE-05 to PAGE-10, RES-12.
 
 The flow of one request:
 
-    request                 its `_meta`, its deadline, its progress token: made once
+    request                 its `_meta`, its deadline, its progress token: made once; `listen` begins at _send
       _converse             rounds: an input_required result is answered and the request sent again (MRTR)
         _send               corrections: another version after -32022, a fresh tool list after -32020
           _attempt          one POST with a fresh id and the headers that mirror it
@@ -17,7 +17,7 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple, Union
 
 from .. import __version__
 from ..base import meta as reserved
@@ -25,11 +25,14 @@ from ..base import versioning
 from ..base.errors import HeaderMismatch, ProtocolError, TooManyRounds, TransportError, UnsupportedProtocolVersion
 from ..base.jsonrpc import is_id, shown
 from ..patterns import mrtr
-from ..transports.connection import Deadline, Wire
+from ..patterns.subscriptions import LIST_CHANGED
+from ..transports.connection import MAX_SECONDS, Deadline, Silence, Wire
 from ..transports.http_client import HTTPClient
 from ..transports.mirrors import Parameter, mirrored_headers
 from .elicitation import Inputs, OnElicit, OnListRoots, OnSample
 from .received import INPUT_REQUIRED, Heard, OnLog, OnProgress, items, result_of
+from .resources import not_found
+from .subscription import Subscription
 from .tools import KnownTool, check_output, known
 
 MAX_PAGES = 1000
@@ -37,6 +40,7 @@ MAX_ITEMS = 100_000
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 
 Timing = Union[float, Deadline, None]
+Post = Callable[[Dict[str, Any], Dict[str, str]], Any]
 
 
 class Client:
@@ -80,6 +84,7 @@ class Client:
         self._ids, self._tokens = itertools.count(1), itertools.count(1)
         self._tools: Dict[str, Union[KnownTool, str]] = {}
         self._closed = threading.Event()
+        self._streams: Set[Subscription] = set()
 
     @property
     def url(self) -> str:
@@ -87,8 +92,10 @@ class Client:
         return str(self._transport.address)
 
     def close(self) -> None:
-        """End the client: no request is begun any more, and one that waits to be sent again is not."""
+        """End the client and its subscriptions: no request is begun any more, nor one that waits sent again."""
         self._closed.set()
+        for subscription in list(self._streams):
+            subscription.close()
 
     def __enter__(self) -> "Client":
         return self
@@ -135,14 +142,23 @@ class Client:
         return result
 
     def read_resource(self, uri: str, **options: Any) -> Dict[str, Any]:
-        """The ReadResourceResult for a URI (server/resources)."""
-        result = self.request("resources/read", {"uri": uri}, **options)
+        """The ReadResourceResult for a URI; `client.resources.octets` decodes each of its contents (server/resources).
+
+        Raises NotFound, an InvalidParams, where there is no such resource: for -32602 and for the older -32002, since
+        the parameters are well-formed. Contents that are an empty list are those of a resource without any.
+        """
+        try:
+            result = self.request("resources/read", {"uri": uri}, **options)
+        except ProtocolError as error:
+            raise not_found(error) from None
         items(result, "contents")
         return result
 
-    def get_prompt(self, name: str, arguments: Optional[Mapping[str, str]] = None, **options: Any) -> Dict[str, Any]:
-        """The GetPromptResult of a prompt (server/prompts)."""
-        result = self.request("prompts/get", _named(name, arguments), **options)
+    def get_prompt(self, name: str, arguments: Optional[Mapping[str, Optional[str]]] = None,
+                   **options: Any) -> Dict[str, Any]:
+        """The GetPromptResult of a prompt (server/prompts). An argument that is None is left out; "" is sent."""
+        given = arguments and {each: value for each, value in arguments.items() if value is not None}
+        result = self.request("prompts/get", _named(name, given), **options)
         items(result, "messages")
         return result
 
@@ -160,6 +176,33 @@ class Client:
             raise TransportError("the server's result needs completion, an object")
         return completion
 
+    def listen(self, *, tools: bool = False, prompts: bool = False, resources: bool = False, uris: Sequence[str] = (),
+               timeout: Timing = None, idle: Optional[float] = None) -> Subscription:
+        """subscriptions/listen: a stream of notifications, returned once the server has acknowledged it.
+
+        tools, prompts, resources: changes of these lists. uris: updates of these resources. timeout: seconds until the
+        acknowledgment; the open stream has no end. idle: seconds without an octet, comments included, after which it
+        counts as dead; servers send a comment every 15 s or so. Raises MethodNotFound where the server has no
+        subscriptions. Compare `honoured` with what was asked for. What changed before the acknowledgment is not
+        told: fetch the lists and resources once after it (basic/patterns/subscriptions).
+        """
+        if isinstance(uris, str):
+            raise ValueError("uris is a sequence of URIs, not one")
+        wanted: Dict[str, Any] = {name: True for name, asked in zip(LIST_CHANGED, (tools, prompts, resources)) if asked}
+        if uris:
+            wanted["resourceSubscriptions"] = list(uris)
+        deadline, silence = self._deadline(timeout), Silence(MAX_SECONDS if idle is None else idle)
+
+        def post(message: Dict[str, Any], headers: Dict[str, str]) -> Subscription:
+            answer = self._transport.answer(message, headers, deadline)
+            return Subscription(answer, message["id"], silence, self._streams)
+
+        made: Subscription = self._send("subscriptions/listen", {"_meta": self._fields, "notifications": wanted},
+                                        deadline, post)
+        if self._closed.is_set():
+            made.close()
+        return made
+
     def request(self, method: str, params: Optional[Mapping[str, Any]] = None, *, timeout: Timing = None,
                 on_progress: Optional[OnProgress] = None, meta: Optional[Mapping[str, Any]] = None) -> Dict[str, Any]:
         """Send any request, answer what the server asks on the way, and return the complete result.
@@ -175,19 +218,24 @@ class Client:
         if on_progress is not None and not is_id(fields.get(reserved.PROGRESS_TOKEN)):
             fields[reserved.PROGRESS_TOKEN] = next(self._tokens)
         heard = Heard(fields.get(reserved.PROGRESS_TOKEN), on_progress, self._on_log)
-        return self._converse(method, {**(params or {}), "_meta": fields}, self._deadline(timeout), heard)
+        deadline = self._deadline(timeout)
+
+        def post(message: Dict[str, Any], headers: Dict[str, str]) -> Dict[str, Any]:
+            return result_of(self._transport.post(message, headers, deadline, heard), message["id"])
+
+        return self._converse(method, {**(params or {}), "_meta": fields}, deadline, post)
 
     # One request
 
     def _deadline(self, timeout: Timing) -> Deadline:
         return timeout if isinstance(timeout, Deadline) else Deadline(self.timeout if timeout is None else timeout)
 
-    def _converse(self, method: str, params: Dict[str, Any], deadline: Deadline, heard: Heard) -> Dict[str, Any]:
+    def _converse(self, method: str, params: Dict[str, Any], deadline: Deadline, post: Post) -> Dict[str, Any]:
         """Rounds until the result is complete; each retry has the original params and this round's answers only."""
         original = {name: value for name, value in params.items() if name not in ("inputResponses", "requestState")}
         rounds = 0
         while True:
-            result = self._send(method, params, deadline, heard)
+            result: Dict[str, Any] = self._send(method, params, deadline, post)
             if result.get("resultType") != INPUT_REQUIRED:
                 return result
             if method not in mrtr.METHODS:
@@ -204,10 +252,10 @@ class Client:
             params = {**original, **retry}
             rounds += 1
 
-    def _send(self, method: str, params: Dict[str, Any], deadline: Deadline, heard: Heard) -> Dict[str, Any]:
+    def _send(self, method: str, params: Dict[str, Any], deadline: Deadline, post: Post) -> Any:
         """One attempt, and a second one where the server's error says how to do better."""
         try:
-            return self._attempt(method, params, deadline, heard)
+            return self._attempt(method, params, post)
         except UnsupportedProtocolVersion as error:
             common = self._common_version(error)
             if common is None:
@@ -216,7 +264,7 @@ class Client:
         except HeaderMismatch:
             if method != "tools/call" or not self._mirrors_anew(params, deadline):
                 raise
-        return self._attempt(method, params, deadline, heard)
+        return self._attempt(method, params, post)
 
     def _common_version(self, error: UnsupportedProtocolVersion) -> Optional[str]:
         """A version of ours, not the refused one, that the server says it supports (VERS-02)."""
@@ -233,14 +281,14 @@ class Client:
             return False
         return self._mirrored("tools/call", params) != before
 
-    def _attempt(self, method: str, params: Dict[str, Any], deadline: Deadline, heard: Heard) -> Dict[str, Any]:
+    def _attempt(self, method: str, params: Dict[str, Any], post: Post) -> Any:
         if self._closed.is_set():
             raise TransportError("the client is closed")
-        version, request_id = self._version, next(self._ids)
+        version = self._version
         params = {**params, "_meta": {**params["_meta"], reserved.PROTOCOL_VERSION: version}}
-        message = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
+        message = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": params}
         headers = {"MCP-Protocol-Version": version, **mirrored_headers(message, self._mirrored(method, params))}
-        return result_of(self._transport.post(message, headers, deadline, heard), request_id)
+        return post(message, headers)
 
     def _mirrored(self, method: str, params: Mapping[str, Any]) -> Sequence[Parameter]:
         tool = self._tool(params.get("name")) if method == "tools/call" else None

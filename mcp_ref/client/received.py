@@ -34,7 +34,7 @@ def result_of(message: Any, request_id: RequestId) -> Dict[str, Any]:
     given = message.get("id")
     if given is None and "error" in message:
         given = request_id
-    if type(given) is not type(request_id) or given != request_id:
+    if not same_id(given, request_id):
         raise TransportError(f"the server's response has the id {shown(given)}, not {shown(request_id)}")
     if "error" in message:
         raise received(message["error"])
@@ -45,6 +45,11 @@ def result_of(message: Any, request_id: RequestId) -> Dict[str, Any]:
     if kind not in (COMPLETE, INPUT_REQUIRED):
         raise TransportError(f"the server's result has the unknown resultType {shown(kind)}")
     return result
+
+
+def same_id(given: Any, ours: Any) -> bool:
+    """Whether a peer's id or token is ours, its JSON type included: 1, "1", 1.0 and true are four."""
+    return type(given) is type(ours) and bool(given == ours)
 
 
 def items(result: Dict[str, Any], name: str) -> Any:
@@ -73,7 +78,7 @@ class Heard:
             return
         if method == "notifications/progress" and self._on_progress is not None:
             token, progress = params.get("progressToken"), _number(params.get("progress"))
-            if type(token) is type(self._token) and token == self._token and progress is not None:
+            if same_id(token, self._token) and progress is not None:
                 self._on_progress(progress, _number(params.get("total")), _text(params.get("message")))
         elif method == "notifications/message" and self._on_log is not None:
             if params.get("level") in LOG_LEVELS and "data" in params:

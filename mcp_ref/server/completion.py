@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sized, Union
 
-from ..authorization.resource_server import require_scopes
+from ..authorization.scopes import require_scopes
 from ..base.errors import InvalidParams, SchemaError
 from ..base.jsonrpc import shown
 from ..base.request import Request

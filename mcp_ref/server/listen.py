@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Callable, List, Optional
 
-from ..authorization.resource_server import visible
+from ..authorization.scopes import visible
 from ..base.request import Request
 from ..patterns.subscriptions import Subscription
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence
 
-from ..authorization.resource_server import require_scopes
+from ..authorization.scopes import require_scopes
 from ..base.errors import InvalidParams
 from ..base.jsonrpc import shown
 from ..base.request import Request

@@ -16,11 +16,10 @@ from typing import (
     Optional,
     Sequence,
     TypeVar,
-    Union,
     ValuesView,
 )
 
-from ..authorization.resource_server import scope_names
+from ..authorization.scopes import scope_names
 from ..base.errors import InvalidParams
 from ..base.json_schema import compile_schema
 from ..base.jsonrpc import shown
@@ -45,7 +44,7 @@ class Registered:
 
     def __init__(self, function: Callable[..., Any], *, name: Optional[str] = None, title: Optional[str] = None,
                  description: Optional[str] = None, icons: Optional[Sequence[Dict[str, Any]]] = None,
-                 meta: Optional[Dict[str, Any]] = None, scopes: Union[str, Sequence[str]] = (),
+                 meta: Optional[Dict[str, Any]] = None, scopes: Sequence[str] = (),
                  schema: Optional[Dict[str, Any]] = None) -> None:
         self.function = function
         self.name = name or function.__name__

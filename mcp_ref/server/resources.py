@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
-from ..authorization.resource_server import is_scoped, require_scopes, visible
+from ..authorization.scopes import is_scoped, require_scopes, visible
 from ..base.errors import InvalidParams, SchemaError
 from ..base.jsonrpc import shown
 from ..base.request import Request

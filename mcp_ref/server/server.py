@@ -23,6 +23,7 @@ from typing import (
     Callable,
     Dict,
     Iterable,
+    List,
     Mapping,
     Optional,
     Sequence,
@@ -33,7 +34,7 @@ from typing import (
 )
 
 from .. import ladder
-from ..authorization.resource_server import is_scoped, visible
+from ..authorization.scopes import is_scoped, visible
 from ..base import versioning
 from ..base.errors import HTTPError, InternalError, McpError, ProtocolError, may_be_sent
 from ..base.jsonrpc import encode, shown
@@ -45,7 +46,7 @@ from ..patterns.cancellation import Cancelled
 from ..patterns.state_sealer import Claim, StateSealer, random_key
 from ..patterns.subscriptions import RESOURCE_UPDATED, Subscription, Subscriptions
 from ..transports.mirrors import Parameter
-from . import completion, prompts, resources, tools
+from . import tools
 from .caching import hints
 from .discover import discover
 from .listen import listen
@@ -55,6 +56,7 @@ from .running import principal_name
 
 if TYPE_CHECKING:
     from ..authorization.resource_server import ResourceServer
+    from . import prompts, resources
     from .files import Folder
 
 log = logging.getLogger("mcp_ref")
@@ -105,6 +107,7 @@ class Server:
         self.methods: Dict[str, Handler] = {}
         self.capabilities: Dict[str, Any] = {}
         self._refreshing = threading.Lock()
+        self._features: List[Any] = [tools]
         self.subscriptions = Subscriptions(max_subscriptions, self.info)
         self.tools: Registry[tools.Tool] = Registry("tool", self.notify_tools_changed)
         self.resources: Registry[resources.Resource] = Registry("resource", self.notify_resources_changed)
@@ -165,6 +168,9 @@ class Server:
 
     def add_resource(self, uri: str, function: Callable[..., Any], **options: Any) -> resources.Resource:
         """Register a resource at any time. Raises ValueError for a URI in use."""
+        from . import resources
+
+        self._serve_feature(resources)
         resource = resources.Resource(uri, function, **options)
         self.resources.add(uri, resource)
         return resource
@@ -176,6 +182,9 @@ class Server:
     def add_resource_template(self, uri_template: str, function: Callable[..., Any],
                               **options: Any) -> resources.ResourceTemplate:
         """Register a resource template at any time. Raises ValueError for one in use."""
+        from . import resources
+
+        self._serve_feature(resources)
         template = resources.ResourceTemplate(uri_template, function, **options)
         self.resource_templates.add(uri_template, template)
         return template
@@ -189,8 +198,10 @@ class Server:
 
         Raises ValueError.
         """
-        from .files import Folder  # files only where they are used
+        from . import resources
+        from .files import Folder
 
+        self._serve_feature(resources)
         folder = Folder(uri, path, **options)
         self.resource_templates.add(folder.uri_template, folder)
         return folder
@@ -213,6 +224,9 @@ class Server:
 
     def add_prompt(self, function: Callable[..., Any], **options: Any) -> prompts.Prompt:
         """Register a prompt at any time; options as for prompts.Prompt. Raises ValueError for a name in use."""
+        from . import prompts
+
+        self._serve_feature(prompts)
         prompt = prompts.Prompt(function, **options)
         self.prompts.add(prompt.name, prompt)
         return prompt
@@ -227,6 +241,8 @@ class Server:
         The function is as completion.Completer has it. Raises SchemaError, and ValueError where there is no such
         prompt, template or argument; it must be registered before.
         """
+        from . import completion
+
         def register(handler: Function) -> Function:
             found = self.prompts.get(target) or self.resource_templates.get(target)
             completion.register(found, target, argument, handler)
@@ -234,12 +250,20 @@ class Server:
             return handler
         return register
 
+    def _serve_feature(self, feature: Any) -> None:
+        """Serve what a page's module has from now on; it is loaded when first used, to start soon."""
+        from . import completion
+
+        for module in (feature, completion):
+            if module not in self._features:
+                self._features.append(module)
+
     def _refresh(self) -> None:
         """Advertise what there is: a method is served only with its capability (the method rung)."""
         with self._refreshing:
             methods: Dict[str, Handler] = {"server/discover": discover}
             capabilities: Dict[str, Any] = {"logging": {}} if self.logging else {}
-            for feature in (tools, resources, prompts, completion):
+            for feature in list(self._features):
                 feature.advertise(self, methods, capabilities)
             if capabilities.keys() - {"logging"}:
                 methods["subscriptions/listen"] = listen

@@ -10,7 +10,7 @@ import logging
 import re
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
 
-from ..authorization.resource_server import require_scopes
+from ..authorization.scopes import require_scopes
 from ..base.errors import InvalidParams, ProtocolError, SchemaError, ToolError
 from ..base.json_schema import compile_schema
 from ..base.jsonrpc import encode, shown

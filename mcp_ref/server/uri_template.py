@@ -218,11 +218,10 @@ class _Matcher:
         """As UriTemplate.match: the query is cut out and matched by itself."""
         if self._query is None:
             return _matched(self._units, uri)
-        rest, mark, fragment = uri.partition("#")
-        path, _, query = rest.partition("?")
-        values = _matched(self._units, path + mark + fragment)
-        named = None if values is None else self._query.match(query)
-        return None if values is None or named is None else {**values, **named}
+        uri, mark, fragment = uri.partition("#")
+        path, _, query = uri.partition("?")
+        values, queried = _matched(self._units, path + mark + fragment), self._query.match(query)
+        return None if values is None or queried is None else {**values, **queried}
 
 
 def _units(section: str, reserved_stop: str) -> List[_Unit]:
@@ -243,7 +242,7 @@ def _units(section: str, reserved_stop: str) -> List[_Unit]:
             if operator.named:
                 prefix += variable.name + "="
             if variable.most is not None or (operator.named and variable.explode):
-                raise SchemaError(f"{{;{variable.name}*}} and {{{variable.name}:1}} can only be expanded")
+                raise SchemaError(f"{variable.name} with a length, or as {{;{variable.name}*}}, can only be expanded")
             units.append(_Unit(prefix, variable.name, stop, bool(operator.first), split))
     return units
 
@@ -257,8 +256,10 @@ def _matched(units: Sequence[_Unit], text: str) -> Optional[Dict[str, Any]]:
 
     From the last unit to the first, it is found from where the rest can be read; then one walk forward reads it.
     """
-    if units and not units[0].name and not text.startswith(units[0].prefix):
-        return None
+    if units and not units[0].name:
+        if not text.startswith(units[0].prefix):
+            return None
+        text, units = text[len(units[0].prefix):], units[1:]
     readings: List[_Readings] = [{len(text): (0, len(text))}]
     for unit in reversed(units):
         readings.append(_preceded(unit, text, readings[-1]))
@@ -270,8 +271,8 @@ def _matched(units: Sequence[_Unit], text: str) -> Optional[Dict[str, Any]]:
         start, end = end, found[end][1]
         if unit.name and end > start:
             raw = text[start + len(unit.prefix):end]
-            elements = [_decoded(element) for element in (raw.split(unit.split) if unit.split else [raw])]
-            if not all(elements) or any(".." in re.split(r"[/\\]", element or "") for element in elements):
+            elements = [_decoded(element) or "" for element in (raw.split(unit.split) if unit.split else [raw])]
+            if not all(elements) or any(".." in re.split(r"[/\\]", element) for element in elements):
                 return None
             values[unit.name] = elements if unit.split else elements[0]
     return values
@@ -325,23 +326,28 @@ class _Query:
                 raise SchemaError("a query is name=text, name={variable}, {?…} or, after one of them, {&…}")
             left = left[found.end():]
             name, variable, value, listed = found.groups()
-            if name in self._texts or name in self._variables:
-                raise SchemaError(f"a query has each name once, not {name} twice")
-            if variable is not None:
-                self._variables[name] = (variable, True)
-            elif name is not None:
+            if listed is not None:
+                self._add(_expression("&" + listed)[1])
+                continue
+            self._check_new(name)
+            if variable is None:
                 self._texts[name] = _decoded(value or "")
             else:
-                self._add(_expression("&" + listed)[1])
+                self._variables[name] = (variable, True)
 
     def _add(self, variables: Sequence[_Variable]) -> None:
         for variable in variables:
             if variable.most is not None or (variable.explode and self._rest is not None):
-                raise SchemaError(f"{{?{variable.name}…}} is to take a part of a value, or a second one the rest")
+                raise SchemaError(f"{variable.name} takes a part of a value, or is the second that takes the rest")
             if variable.explode:
                 self._rest = variable.name
             else:
+                self._check_new(variable.name)
                 self._variables[variable.name] = (variable.name, False)
+
+    def _check_new(self, name: str) -> None:
+        if name in self._texts or name in self._variables:
+            raise SchemaError(f"a query has each name once, not {name} twice")
 
     def match(self, query: str) -> Optional[Dict[str, Any]]:
         """Variable name to value; None where a pair is missing, unknown, malformed or there twice."""

@@ -17,7 +17,7 @@ import time
 import urllib.error
 import urllib.request
 import zlib
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Callable, Iterator, Optional, Tuple
 
 from ..base.errors import Timeout, TransportError, Unreachable
@@ -61,6 +61,18 @@ class Deadline:
         return Timeout(f"no answer within {self.seconds:g} s")
 
 
+class Silence(Deadline):
+    """The time that may pass between two pieces of a stream that stays open; the whole has no end."""
+
+    def left(self, needed: float = 0.0) -> float:
+        """The whole time, at every read."""
+        return self.seconds
+
+    def error(self) -> Timeout:
+        """The Timeout that tells how long the stream was silent."""
+        return Timeout(f"nothing came for {self.seconds:g} s")
+
+
 class Exchange:
     """One request and its response; a context manager.
 
@@ -69,7 +81,8 @@ class Exchange:
     """
 
     def __init__(self, address: Address, deadline: Deadline, wire: Optional[Wire] = None) -> None:
-        self.deadline, self.connected = deadline, False
+        self.deadline = deadline
+        self.sock: Optional[socket.socket] = None  # once there is a connection
         self.sent, self.received = bytearray(), bytearray()
         self._address, self._wire = address, wire
 
@@ -95,6 +108,12 @@ class Exchange:
             response = opener.open(request, timeout=self.deadline.left())
             assert isinstance(response, http.client.HTTPResponse)
             return response
+
+    def hang_up(self) -> None:
+        """End the connection, from any thread: whoever reads it finds it at its end."""
+        if self.sock is not None:
+            with suppress(OSError):
+                self.sock.shutdown(socket.SHUT_RDWR)
 
     def pieces(self, response: http.client.HTTPResponse) -> Iterator[bytes]:
         """The body as it arrives, its content coding undone. Raises Timeout, TransportError."""
@@ -137,7 +156,7 @@ class Exchange:
             if isinstance(cause, socket.timeout):
                 raise self.deadline.error() from None
             words = " ".join(str(getattr(cause, "strerror", None) or cause or type(cause).__name__).split())
-            if not self.connected:
+            if self.sock is None:
                 raise Unreachable(f"cannot reach {self._address}: {words}") from None
             raise TransportError(f"the exchange with {self._address} broke off: {words}") from None
 
@@ -214,7 +233,7 @@ class _Connection(http.client.HTTPConnection):
 
     def connect(self) -> None:
         super().connect()
-        self._exchange.connected = True
+        self._exchange.sock = self.sock
 
     def putheader(self, header: Any, *values: Any) -> None:
         super().putheader(_SPELLED.get(header, header), *values)

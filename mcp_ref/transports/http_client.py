@@ -7,7 +7,8 @@ a response says is for client/received to judge.
 from __future__ import annotations
 
 import http.client
-from typing import Any, Callable, Dict, Iterable, Mapping, Optional
+from contextlib import contextmanager
+from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Tuple
 from urllib.parse import urljoin
 from urllib.request import Request
 
@@ -54,13 +55,29 @@ class HTTPClient:
         response. Raises Timeout, Unreachable, HTTPError, and TransportError, for a message that is not JSON before
         anything is sent.
         """
+        with self.answer(message, headers, deadline) as (_, messages):
+            for answer in messages:
+                if not isinstance(answer, dict) or "method" not in answer:
+                    return answer
+                if "id" not in answer:  # a request of the server's is passed over (HTTP-11)
+                    notified(answer)
+        raise TransportError(f"{self.address} ended its answer without the response")
+
+    @contextmanager
+    def answer(self, message: Mapping[str, Any], headers: Mapping[str, str],
+               deadline: Deadline) -> Iterator[Tuple[Exchange, Iterator[Any]]]:
+        """Send one request; gives the exchange, and the messages of its answer as they arrive, any JSON values as yet.
+
+        Leaving it closes the connection. It, and the iterator, raise what `post` does.
+        """
         body, url = _encoded(message), self.address.url
         for _ in range(MAX_REDIRECTS + 1):
             request = Request(url, body, {**self._headers, **headers}, method="POST")
             with Exchange(self.address, deadline, self._wire) as exchange, exchange.open(request) as response:
                 again = self._redirect(response, url)
                 if again is None:
-                    return self._message(exchange, response, notified)
+                    yield exchange, self._messages(exchange, response)
+                    return
             url = again
         raise TransportError(f"{self.address} redirects more than {MAX_REDIRECTS} times")
 
@@ -81,14 +98,21 @@ class HTTPClient:
         raise HTTPError(response.status, f"redirected to {there}, where nothing was sent; use that URL if it is right",
                         response.headers.items())
 
-    def _message(self, exchange: Exchange, response: http.client.HTTPResponse, notified: Notified) -> Any:
+    def _messages(self, exchange: Exchange, response: http.client.HTTPResponse) -> Iterator[Any]:
         """By status and media type: one JSON object, an event stream, or what is not MCP, an HTTPError."""
         kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         good = 200 <= response.status < 300
         if good and kind == JSON:
-            return self._decoded(exchange.whole(response, self.max_message))
-        if good and kind == EVENT_STREAM:
-            return self._from_stream(exchange.pieces(response), notified)
+            yield self._decoded(exchange.whole(response, self.max_message))
+        elif good and kind == EVENT_STREAM:
+            for data in sse.messages(exchange.pieces(response), self.max_message):
+                if data.strip():
+                    yield self._decoded(data)
+        else:
+            yield self._refusal(exchange, response, f"a request was answered with {shown(kind)}: " if good else "")
+
+    def _refusal(self, exchange: Exchange, response: http.client.HTTPResponse, why: str) -> Any:
+        """The error response that an HTTP error carries; for any other answer an HTTPError is raised."""
         try:
             body = exchange.whole(response, MAX_ERROR_BODY)
             message = decode(body)
@@ -96,24 +120,11 @@ class HTTPClient:
             body, message = b"", None
         except ParseError:
             message = None
-        if not good and isinstance(message, dict) and message.get("jsonrpc") == "2.0" and "error" in message:
+        if not why and isinstance(message, dict) and message.get("jsonrpc") == "2.0" and "error" in message:
             return message
         text = body.decode("utf-8", "replace").strip()
         text = text if len(text) <= SHOWN_BODY else text[:SHOWN_BODY] + "…"
-        why = f"a request was answered with {shown(kind)}: " if good else ""
         raise HTTPError(response.status, why + text, response.headers.items())
-
-    def _from_stream(self, pieces: Iterable[bytes], notified: Notified) -> Any:
-        """The response; a request of the server's on the way is passed over (HTTP-11)."""
-        for data in sse.messages(pieces, self.max_message):
-            if not data.strip():
-                continue
-            message = self._decoded(data)
-            if not isinstance(message, dict) or "method" not in message:
-                return message
-            if "id" not in message:
-                notified(message)
-        raise TransportError(f"{self.address} ended the event stream without the response")
 
     def _decoded(self, data: bytes) -> Any:
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import shutil
 import socket
 import subprocess
@@ -152,6 +153,12 @@ class Running:
             raise BenchError(wrong)
 
 
+def _environment() -> dict[str, str]:
+    """The environment of a user: bytecode is kept between starts (under build/), even where a setting forbids it here."""
+    made = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**made, "PYTHONPYCACHEPREFIX": str(ROOT / "build" / "bytecode")}
+
+
 @contextmanager
 def started(server: Server, processor: int | None = None) -> Iterator[Running]:
     """Start a server on a free loopback port, wait for its first right answer, and end it afterwards."""
@@ -162,6 +169,7 @@ def started(server: Server, processor: int | None = None) -> Iterator[Running]:
             process = subprocess.Popen(
                 [*pinning(processor), *server.command(port)],
                 cwd=ROOT,
+                env=_environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

@@ -3,26 +3,18 @@
     schema = compile_schema({"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]})
     [each.text("arguments") for each in schema.errors({"text": 3})]     ["arguments.text must be a string"]
 
-A schema is read once and then only run. In the order in which it happens:
-
-    metaschema     the dialects, and what each keyword's value must be
-    references     finds every subschema, its base URI and anchors; checks its shape; resolves references
-    compile        turns each subschema into closures filed by JSON type, and refuses cycles that would never end
-    assertions, applicators, unevaluated, patterns, automaton, formats     the closures, by kind of keyword
+    dialects       the dialects, and what each keyword's value must be
+    compile        finds and checks every subschema, resolves references, makes closures filed by JSON type
+    assertions, applicators, patterns     the closures, by kind of keyword
     model          what a run carries, what it may cost, how a violation reads
 
 Dialects: 2020-12, which is also the default, draft-07, and custom dialects that are given among the documents and
 consist of 2020-12's vocabularies (which keywords hold is read from there, further rules of a custom metaschema are
-not). Any other is an error that names these. Both dialects pass every required test of
-the public JSON-Schema-Test-Suite (`python -m tests.schema_suite`).
+not). Both pass every required test of the public JSON-Schema-Test-Suite (`python -m tests.schema_suite`).
 
-Both the schema and the instance may be hostile. Bounded when a schema is compiled (SchemaError): subschemas within
-one another (references.MAX_SCHEMA_DEPTH) and in all (references.MAX_SUBSCHEMAS), cycles of references, and patterns
-(patterns, automaton). Bounded when an instance is validated (a violation): steps (model.MAX_STEPS, and some for each
-value of the instance, so the time is linear in its size), depth (model.MAX_DEPTH, model.MAX_VALUE_DEPTH). Nothing is
-ever fetched.
-
-A compiled schema holds no state of a validation and may be used by any number of threads at once.
+Both the schema and the instance may be hostile. Bounded when a schema is compiled (SchemaError): the depth and number
+of its subschemas, cycles of references, and patterns. Bounded when an instance is validated (a violation): steps,
+which are linear in the instance's size, and depth. A compiled schema may be used by any number of threads at once.
 """
 
 from __future__ import annotations
@@ -31,8 +23,8 @@ from typing import Any, List, Mapping, Optional
 
 from ..errors import SchemaError
 from .compile import Compiler
-from .metaschema import DRAFT_07, DRAFT_2020_12
-from .model import Bounded, Failures, Run, Violation, fail
+from .dialects import DRAFT_07, DRAFT_2020_12
+from .model import Bounded, Failures, Node, Run, Violation, fail
 
 __all__ = ["DRAFT_07", "DRAFT_2020_12", "Schema", "SchemaError", "Violation", "compile_schema"]
 
@@ -42,11 +34,10 @@ class Schema:
 
     __slots__ = ("_check", "_scope", "source")
 
-    def __init__(self, source: Any, compiler: Compiler) -> None:
-        root = compiler.index.add("", source)
-        self.source = source
-        self._check = compiler.compile(root).check
-        self._scope = (root.resource,) if compiler.anchors else None
+    def __init__(self, root: Node) -> None:
+        self.source = root.schema
+        self._check = root.check
+        self._scope = (root.resource,)
 
     def _run(self, instance: Any) -> Optional[Failures]:
         try:
@@ -76,6 +67,6 @@ def compile_schema(schema: Any, *, formats: bool = False, documents: Optional[Ma
     dialect is not supported, a reference cannot be resolved, or a bound is met (basic/index#json-schema-usage).
     """
     try:
-        return Schema(schema, Compiler(documents or {}, formats))
+        return Schema(Compiler(documents or {}, formats).compile(schema))
     except RecursionError:  # the bounds prevent it, unless the caller has used up most of the stack already
         raise SchemaError("the schema is nested too deeply") from None

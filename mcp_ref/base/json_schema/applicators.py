@@ -1,75 +1,44 @@
 """basic/index, JSON Schema Usage: the keywords that apply subschemas, to members or in place (BASE-33, 37, 48).
 
-Every loop pays for its rounds in advance (`run.left -= …`, written out where it is hot). A member whose type its
-subschema accepts unseen (`Node.quick`) is not even handed over.
+A rule is a function of (node, its part, value, run), the part being what the keyword holds: a node, or several in a
+list or dict; where something can be prepared, a maker of a rule. Every loop pays for its rounds in advance. A member
+whose type its subschema accepts unseen (`Node.quick`) is not even handed over.
+
+What a subschema evaluates is not noted while it validates, which would tax every schema for `unevaluatedProperties`
+and `unevaluatedItems`, but asked afterwards, by `mark`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Optional, Tuple
+from functools import partial
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from .assertions import Maker, Rules, make_dependent_required
-from .model import (
-    JSON_TYPES,
-    MAX_DEPTH,
-    MAX_VIOLATIONS,
-    Bounded,
-    Check,
-    Failures,
-    Run,
-    each,
-    fail,
-    join,
-    listed,
-    sentence,
-    together,
-    under,
-)
-
-if TYPE_CHECKING:
-    from .compile import Link, Node
+from .model import JSON_TYPES, Check, Failures, Node, Run, Violation, at_names, cut, each, fail, join, listed
 
 
-def enter(link: "Link", run: Run) -> "Node":
-    """Follow a reference: pays for it, and keeps the resources entered where `$dynamicRef` needs them."""
-    run.left -= 1
-    if run.left < 0:
-        run.extend()
-    run.depth += link.weight
-    if run.depth > MAX_DEPTH:
-        raise Bounded("is nested too deeply to validate against its schema")
-    node, scope = link.node, run.scope
-    if scope is None:
-        return node
-    run.charge(len(scope) >> 2)
-    if link.anchor is not None:
-        candidates = link.anchor.nodes
-        node = next((candidates[resource] for resource in scope if resource in candidates), node)
-    if node.resource not in scope:
-        run.scope = scope + (node.resource,)
-    return node
+def reference(node: Node, link: Tuple[Node, str], value: Any, run: Run) -> Optional[Failures]:
+    """`$ref`, `$dynamicRef`: wherever it leads, looked up now, as it may lead back here."""
+    scope = run.scope
+    found = run.enter(link).check(value, run)
+    run.depth -= 1
+    run.scope = scope
+    return found
 
 
-def _reference(keyword: str) -> Maker:
-    """`$ref`, `$dynamicRef`: the check of wherever it leads, looked up when it runs, as it may lead back here."""
-    def make(node: "Node", value: Any) -> Rules:
-        link = node.links[keyword]
-
-        def rule(value: Any, run: Run) -> Optional[Failures]:
-            scope = run.scope
-            found = enter(link, run).check(value, run)
-            run.depth -= link.weight
-            run.scope = scope
-            return found
-
-        return [(JSON_TYPES, rule)]
-
-    return make
+def within(check: Check, node: Node, value: Any, run: Run) -> Optional[Failures]:
+    """The check of a subschema with an `$id` of its own, for `$dynamicRef` below it."""
+    scope = run.scope
+    if node not in scope:
+        run.scope += (node,)
+    found = check(value, run)
+    run.scope = scope
+    return found
 
 
-def make_properties(node: "Node", value: Any) -> Rules:
+def make_properties(node: Node, value: Any) -> Rules:
     """`properties`, by way of whichever is shorter, the schema's names or the object's."""
-    table = {name: (name, child.quick, child.check) for name, child in node.named("properties").items()}
+    table = {name: (name, child.quick, child.check) for name, child in node.parts["properties"].items()}
     rows = tuple(table.values())
 
     def rule(members: Any, run: Run) -> Optional[Failures]:
@@ -84,242 +53,276 @@ def make_properties(node: "Node", value: Any) -> Rules:
                 if type(item) not in quick:
                     found = check(item, run)
                     if found is not None:
-                        failures = under(failures, name, found)
+                        failures = join(failures, found, name)
         return failures
 
-    return [((dict,), rule)]
+    return {dict: rule}
 
 
-def make_pattern_properties(node: "Node", value: Any) -> Rules:
+def pattern_properties(node: Node, children: Dict[str, Node], members: Any, run: Run) -> Optional[Failures]:
     """`patternProperties`."""
-    rows = [(node.matchers[pattern], child.check) for pattern, child in node.named("patternProperties").items()]
+    failures: Optional[Failures] = None
+    for pattern, child in children.items():
+        matches = node.matchers[pattern]  # pays for the loop
+        some = [(name, item) for name, item in members.items() if matches(str(name), run)]
+        failures = join(failures, each(some, child, run))
+    return failures
 
-    def rule(members: Any, run: Run) -> Optional[Failures]:
-        return each([(name, item, check) for name, item in members.items() for matches, check in rows
-                     if matches(str(name), run)], run)
 
-    return [((dict,), rule)] if rows else []
-
-
-def make_additional_properties(node: "Node", value: Any) -> Rules:
+def make_additional_properties(node: Node, value: Any) -> Rules:
     """`additionalProperties`."""
-    known = frozenset(node.named("properties"))
-    child, patterns = node.one("additionalProperties"), tuple(node.matchers.values())
-    allowed = listed(node.named("properties")) or "none"
-    closed = fail("additionalProperties", f"is not allowed (allowed: {allowed})")
-    check: Check = (lambda item, run: closed) if child.never and not patterns else child.check
+    child, known = node.parts["additionalProperties"], frozenset(node.parts.get("properties", ()))
+    patterns = [node.matchers[pattern] for pattern in node.parts.get("patternProperties", ())]
+    message = f"is not allowed (allowed: {listed(node.parts.get('properties', ())) or 'none'})"
 
     def rule(members: Any, run: Run) -> Optional[Failures]:
         if members.keys() <= known:
             return None
-        return each([(name, item, check) for name, item in members.items()
-                     if name not in known and not any(matches(str(name), run) for matches in patterns)], run)
-
-    return [((dict,), rule)] if not child.always else []
-
-
-def make_property_names(node: "Node", value: Any) -> Rules:
-    """`propertyNames`."""
-    check = node.one("propertyNames").check
-
-    def rule(members: Any, run: Run) -> Optional[Failures]:
-        failures: Optional[Failures] = None
         run.charge(len(members))
-        for name in members:
-            found = check(name, run)
-            if found is not None:
-                message = f"is not a property name that is allowed: it {found[0][2]}"
-                failures = join(failures, (((name,), "propertyNames", message),))
-        return failures
+        others = [(name, item) for name, item in members.items() if name not in known]
+        if patterns:
+            others = [row for row in others if not any(matches(str(row[0]), run) for matches in patterns)]
+        elif value is False:
+            return at_names([name for name, _ in others], "additionalProperties", message)
+        return each(others, child, run)
 
-    return [((dict,), rule)]
+    return {dict: rule} if len(child.quick) < len(JSON_TYPES) else {}
 
 
-def make_prefix_items(node: "Node", value: Any) -> Rules:
+def property_names(node: Node, child: Node, members: Any, run: Run) -> Optional[Failures]:
+    """`propertyNames`."""
+    failures: Optional[Failures] = None
+    run.charge(len(members))
+    for name in members:
+        found = child.check(name, run)
+        if found is not None:
+            message = f"is not a property name that is allowed: it {found[0][2]}"
+            failures = join(failures, at_names([name], "propertyNames", message))
+    return failures
+
+
+def prefix_items(node: Node, children: List[Node], items: Any, run: Run) -> Optional[Failures]:
     """`prefixItems`, and draft-07's list of `items`."""
-    checks = [child.check for child in node.several("prefixItems" if "prefixItems" in node.keywords else "items")]
+    failures: Optional[Failures] = None
+    run.charge(len(children))
+    for at, (item, child) in enumerate(zip(items, children)):
+        failures = join(failures, each([(at, item)], child, run))
+    return failures
 
-    def rule(items: Any, run: Run) -> Optional[Failures]:
-        return each([(at, item, check) for at, (item, check) in enumerate(zip(items, checks))], run)
 
-    return [((list,), rule)]
-
-
-def make_items(node: "Node", value: Any) -> Rules:
+def make_items(node: Node, value: Any) -> Rules:
     """`items`: of all items after `prefixItems`; in draft-07 a list of subschemas stands for that one too."""
     if isinstance(value, list):
-        return make_prefix_items(node, value)
-    return _rest(node.one("items"), len(node.several("prefixItems")))
+        return {list: partial(prefix_items, node, node.parts["items"])}
+    return _rest(node.parts["items"], len(node.parts.get("prefixItems", ())))
 
 
-def make_additional_items(node: "Node", value: Any) -> Rules:
+def make_additional_items(node: Node, value: Any) -> Rules:
     """draft-07's `additionalItems`, which means something only beside a list of `items`."""
-    first = node.keywords.get("items")
-    return _rest(node.one("additionalItems"), len(first)) if isinstance(first, list) else []
+    first = node.parts.get("items")
+    return _rest(node.parts["additionalItems"], len(first)) if isinstance(first, list) else {}
 
 
-def _rest(child: "Node", start: int) -> Rules:
-    quick, check = child.quick, child.check
-
+def _rest(child: Node, start: int) -> Rules:
     def rule(items: Any, run: Run) -> Optional[Failures]:
-        failures: Optional[Failures] = None
-        run.charge(len(items))
-        for at, item in enumerate(items[start:] if start else items, start):
-            if type(item) not in quick:
-                found = check(item, run)
-                if found is not None:
-                    failures = under(failures, at, found)
-                    if len(failures) >= MAX_VIOLATIONS:
-                        break
-        return failures
+        run.left -= len(items)
+        if run.left < 0:
+            run.extend()
+        return each(enumerate(items[start:] if start else items, start), child, run)
 
-    return [((list,), rule)] if not child.always else []
+    return {list: rule} if len(child.quick) < len(JSON_TYPES) else {}
 
 
-def make_contains(node: "Node", value: Any) -> Rules:
+def contains(node: Node, child: Node, items: Any, run: Run) -> Optional[Failures]:
     """`contains`, with `minContains` and `maxContains`."""
-    check = node.one("contains").check
+    run.charge(len(items))
+    count = sum([child.check(item, run) is None for item in items])
     least, most = node.keywords.get("minContains", 1), node.keywords.get("maxContains")
-    few = fail("contains", f"must have at least {least} {'item that matches' if least == 1 else 'items that match'} "
-                           "the schema in contains")
-    many = fail("maxContains", f"must have at most {most} items that match the schema in contains")
-
-    def rule(items: Any, run: Run) -> Optional[Failures]:
-        run.charge(len(items))
-        count = 0
-        for item in items:
-            count += check(item, run) is None
-        return few if count < least else many if most is not None and count > most else None
-
-    return [((list,), rule)]
+    if count < least:
+        what = "item that matches" if least == 1 else "items that match"
+        return fail("contains", f"must have at least {least} {what} the schema in contains")
+    if most is not None and count > most:
+        return fail("maxContains", f"must have at most {most} items that match the schema in contains")
+    return None
 
 
-def make_all_of(node: "Node", value: Any) -> Rules:
+def all_of(node: Node, checks: Sequence[Check], value: Any, run: Run) -> Optional[Failures]:
     """`allOf`."""
-    children = node.several("allOf")
-    checks = [child.check for child in children]
-
-    def rule(value: Any, run: Run) -> Optional[Failures]:
-        return together(checks, value, run)
-
-    return [(_not_quick([kind for kind in JSON_TYPES if all(kind in child.quick for child in children)]), rule)]
-
-
-def make_any_of(node: "Node", value: Any) -> Rules:
-    """`anyOf`; a type that one of the alternatives accepts unseen needs no check at all."""
-    children = node.several("anyOf")
-
-    def rule(value: Any, run: Run) -> Optional[Failures]:
-        run.charge(len(children))
-        reasons = []
-        for child in children:
-            found = child.check(value, run)
-            if found is None:
-                return None
-            reasons.append(found)
-        return _none_of("anyOf", reasons)
-
-    return [(_not_quick([kind for child in children for kind in child.quick]), rule)]
+    failures: Optional[Failures] = None
+    run.charge(len(checks))
+    for check in checks:
+        found = check(value, run)
+        if found is not None:
+            failures = join(failures, found)
+    return failures
 
 
-def make_one_of(node: "Node", value: Any) -> Rules:
+def any_of(node: Node, children: List[Node], value: Any, run: Run) -> Optional[Failures]:
+    """`anyOf`."""
+    run.charge(len(children))
+    reasons: List[Any] = []
+    for child in children:
+        reasons.append(child.check(value, run))
+        if reasons[-1] is None:
+            return None
+    return _none_of("anyOf", reasons)
+
+
+def one_of(node: Node, children: List[Node], value: Any, run: Run) -> Optional[Failures]:
     """`oneOf`."""
-    children = node.several("oneOf")
-    several = fail("oneOf", f"must match exactly one of the {len(children)} alternatives, but matches several")
-
-    def rule(value: Any, run: Run) -> Optional[Failures]:
-        run.charge(len(children))
-        passed, reasons = 0, []
-        for child in children:
-            found = child.check(value, run)
-            if found is not None:
-                reasons.append(found)
-                continue
-            passed += 1
-            if passed > 1:
-                return several
-        return None if passed else _none_of("oneOf", reasons)
-
-    return [(JSON_TYPES, rule)]
-
-
-def _not_quick(kinds: Iterable[type]) -> Tuple[type, ...]:
-    quick = frozenset(kinds)
-    return tuple([kind for kind in JSON_TYPES if kind not in quick])
+    run.charge(len(children))
+    reasons: List[Any] = [child.check(value, run) for child in children]
+    passed = reasons.count(None)
+    if passed > 1:
+        return fail("oneOf", f"must match exactly one of the {len(children)} alternatives, but matches several")
+    return None if passed else _none_of("oneOf", reasons)
 
 
 def _none_of(keyword: str, reasons: List[Failures]) -> Failures:
     """No alternative passed: say what each of the first few asked for."""
-    texts: List[str] = []
-    for reason in reasons:
-        path, _, message = reason[0]
-        text = sentence(path, message) if path else message
-        text = text if len(text) <= 150 else text[:150] + "…"
-        if text not in texts:
-            texts.append(text)
-        if len(texts) > 4:
-            break
-    more = "; or …" if len(texts) > 4 else ""
-    return fail(keyword, texts[0] if len(texts) == 1 else "matches no alternative: " + "; or ".join(texts[:4]) + more)
+    texts: Dict[str, None] = {}
+    for (path, _, message), *_ in reasons[:4]:
+        texts[cut(Violation(path, message, keyword).text() if path else message, 150)] = None
+    if len(texts) == 1 and len(reasons) <= 4:
+        return fail(keyword, "".join(texts))
+    return fail(keyword, "matches no alternative: " + "; or ".join(texts) + ("; or …" if len(reasons) > 4 else ""))
 
 
-def make_not(node: "Node", value: Any) -> Rules:
+def make_all_of(node: Node, value: Any) -> Rules:
+    """`allOf`; a type that all of them accept unseen needs no rule."""
+    children = node.parts["allOf"]
+    rule = partial(all_of, node, [child.check for child in children])
+    return {kind: rule for kind in JSON_TYPES if not all(kind in child.quick for child in children)}
+
+
+def make_any_of(node: Node, value: Any) -> Rules:
+    """`anyOf`; a type that one of them accepts unseen needs no rule."""
+    children = node.parts["anyOf"]
+    rule = partial(any_of, node, children)
+    return {kind: rule for kind in JSON_TYPES if not any(kind in child.quick for child in children)}
+
+
+def not_(node: Node, child: Node, value: Any, run: Run) -> Optional[Failures]:
     """`not`."""
-    check = node.one("not").check
-    failure = fail("not", "must not match the schema in not")
-
-    def rule(value: Any, run: Run) -> Optional[Failures]:
-        run.charge(1)
-        return failure if check(value, run) is None else None
-
-    return [(JSON_TYPES, rule)]
+    run.charge(1)
+    return fail("not", "must not match the schema in not") if child.check(value, run) is None else None
 
 
-def make_if(node: "Node", value: Any) -> Rules:
+def if_(node: Node, condition: Node, value: Any, run: Run) -> Optional[Failures]:
     """`if`, `then`, `else`."""
-    condition = node.one("if").check
-    branches = [node.one(name).check if name in node.parts else None for name in ("then", "else")]
-
-    def rule(value: Any, run: Run) -> Optional[Failures]:
-        run.charge(2)
-        branch = branches[0 if condition(value, run) is None else 1]
-        return branch(value, run) if branch else None
-
-    return [(JSON_TYPES, rule)] if branches != [None, None] else []
+    run.charge(2)
+    branch = node.parts.get("then" if condition.check(value, run) is None else "else")
+    found: Optional[Failures] = branch.check(value, run) if branch else None
+    return found
 
 
-def make_dependent_schemas(node: "Node", value: Any) -> Rules:
-    """`dependentSchemas`, and the subschemas in draft-07's `dependencies`."""
-    children = node.named("dependentSchemas" if "dependentSchemas" in node.keywords else "dependencies")
+def dependent_schemas(node: Node, children: Dict[str, Node], members: Any, run: Run) -> Optional[Failures]:
+    """`dependentSchemas`."""
+    failures: Optional[Failures] = None
+    run.charge(len(children))
+    for name, child in children.items():
+        if name in members:
+            failures = join(failures, child.check(members, run))
+    return failures
 
-    def rule(members: Any, run: Run) -> Optional[Failures]:
-        run.charge(len(children))
-        return together([child.check for name, child in children.items() if name in members], members, run)
 
-    return [((dict,), rule)] if children else []
-
-
-def make_dependencies(node: "Node", value: Any) -> Rules:
+def make_dependencies(node: Node, value: Any) -> Rules:
     """draft-07's `dependencies`, which 2020-12 parted in two."""
-    return make_dependent_required(node, value) + make_dependent_schemas(node, value)
+    required = make_dependent_required(node, {name: names for name, names in value.items() if isinstance(names, list)})
+    checks: List[Check] = [required[dict], partial(dependent_schemas, node, node.parts["dependencies"])]
+    return {dict: partial(all_of, node, checks)}
+
+
+def unevaluated(node: Node, keyword: str, checks: Sequence[Check], value: Any, run: Run) -> Optional[Failures]:
+    """`unevaluatedProperties` or `unevaluatedItems`, once all other checks have passed."""
+    failures = all_of(node, checks, value, run)
+    if failures is not None:
+        return failures
+    seen: Set[Any] = set()
+    mark(node, value, run, seen, own=True)
+    run.charge(len(value))
+    members = value.items() if isinstance(value, dict) else enumerate(value)
+    return each([(key, item) for key, item in members if key not in seen], node.parts[keyword], run)
+
+
+def mark(node: Node, value: Any, run: Run, seen: Set[Any], own: bool = False) -> None:
+    """Collect in `seen` the names or indexes that `node`, and all that applies in place and passes, evaluates.
+
+    `node` itself is known to pass; own leaves out its `unevaluated…`.
+    """
+    scope = run.scope
+    if node.resource not in scope:
+        run.scope += (node.resource,)
+    within = run.scope
+    if isinstance(value, dict):
+        _mark_properties(node, value, run, seen, own)
+    else:
+        _mark_items(node, value, run, seen, own)
+    for child in _applied(node, value, run):
+        mark(child, value, run, seen)
+    for link in node.links.values():
+        mark(run.enter(link), value, run, seen)
+        run.depth -= 1
+        run.scope = within
+    run.scope = scope
+
+
+def _mark_properties(node: Node, members: Any, run: Run, seen: Set[Any], own: bool) -> None:
+    names = node.parts.get("properties", {})
+    run.charge(1 + min(len(names), len(members)))
+    seen.update(names.keys() & members.keys())
+    for pattern in node.parts.get("patternProperties", ()):
+        seen.update([name for name in members if node.matchers[pattern](str(name), run)])
+    if "additionalProperties" in node.parts or ("unevaluatedProperties" in node.parts and not own):
+        run.charge(len(members))
+        seen.update(members)
+
+
+def _mark_items(node: Node, items: Any, run: Run, seen: Set[Any], own: bool) -> None:
+    run.charge(1 + len(items))
+    everything = "items" in node.parts or ("unevaluatedItems" in node.parts and not own)
+    seen.update(range(len(items) if everything else min(len(node.parts.get("prefixItems", ())), len(items))))
+    if "contains" in node.parts:
+        check = node.parts["contains"].check
+        seen.update([at for at, item in enumerate(items) if check(item, run) is None])
+
+
+def _applied(node: Node, value: Any, run: Run) -> Iterator[Node]:
+    """The subschemas that apply to the value itself and pass."""
+    parts = node.parts
+    yield from parts.get("allOf", ())
+    for child in parts.get("anyOf", []) + parts.get("oneOf", []):
+        run.charge(1)
+        if child.check(value, run) is None:
+            yield child
+    if "if" in parts:
+        holds = parts["if"].check(value, run) is None
+        yield from [parts[keyword] for keyword in (("if", "then") if holds else ("else",)) if keyword in parts]
+    if isinstance(value, dict):
+        yield from [child for name, child in parts.get("dependentSchemas", {}).items() if name in value]
+
+
+def _plain(keyword: str, kinds: Tuple[type, ...], rule: Callable[..., Optional[Failures]]) -> Maker:
+    """The maker of a rule for which there is nothing to prepare."""
+    return lambda node, value: dict.fromkeys(kinds, partial(rule, node, node.links.get(keyword) or node.parts[keyword]))
 
 
 APPLICATORS: Dict[str, Maker] = {
-    "$ref": _reference("$ref"),
-    "$dynamicRef": _reference("$dynamicRef"),
+    "$ref": _plain("$ref", JSON_TYPES, reference),
+    "$dynamicRef": _plain("$dynamicRef", JSON_TYPES, reference),
     "properties": make_properties,
-    "patternProperties": make_pattern_properties,
+    "patternProperties": _plain("patternProperties", (dict,), pattern_properties),
     "additionalProperties": make_additional_properties,
-    "propertyNames": make_property_names,
-    "prefixItems": make_prefix_items,
+    "propertyNames": _plain("propertyNames", (dict,), property_names),
+    "prefixItems": _plain("prefixItems", (list,), prefix_items),
     "items": make_items,
     "additionalItems": make_additional_items,
-    "contains": make_contains,
+    "contains": _plain("contains", (list,), contains),
     "allOf": make_all_of,
     "anyOf": make_any_of,
-    "oneOf": make_one_of,
-    "not": make_not,
-    "if": make_if,
-    "dependentSchemas": make_dependent_schemas,
+    "oneOf": _plain("oneOf", JSON_TYPES, one_of),
+    "not": _plain("not", JSON_TYPES, not_),
+    "if": _plain("if", JSON_TYPES, if_),
+    "dependentSchemas": _plain("dependentSchemas", (dict,), dependent_schemas),
     "dependencies": make_dependencies,
 }

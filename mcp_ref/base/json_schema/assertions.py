@@ -1,24 +1,39 @@
 """basic/index, JSON Schema Usage: the keywords that assert something of the value itself (BASE-33, BASE-37).
 
-A maker takes the compiled subschema's `Node` and the keyword's value, and returns the checks with the JSON types they
-are for; the node files them by type, so that no check asks again what it was given.
+A maker takes a subschema's `Node` and the keyword's value, and returns the check for each JSON type it has one for;
+the node files them by type, so that no check asks again what it was given.
+
+Of the formats, those are asserted, if any, that a form may ask for (client/elicitation, Requested Schema): email, uri,
+date and date-time. Each is linear in the text: the expressions leave nothing to backtrack.
 """
 
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any, Callable, Dict, FrozenSet, List, Optional, Tuple
+import re
+from calendar import monthrange
+from typing import Any, Callable, Dict, FrozenSet, Optional, Tuple
 
 from ..errors import SchemaError
-from .formats import FORMATS
-from .model import JSON_TYPES, NAMES, Check, Failures, Run, canonical, fail, join, listed, shown
+from .model import (
+    JSON_TYPES,
+    NAMES,
+    NUMBERS,
+    Check,
+    Failures,
+    Node,
+    Run,
+    at_names,
+    canonical,
+    cut,
+    fail,
+    join,
+    listed,
+    shown,
+)
 
-if TYPE_CHECKING:
-    from .compile import Node
-
-Rules = List[Tuple[Tuple[type, ...], Check]]
-Maker = Callable[["Node", Any], Rules]
-NUMBERS = (int, float)
+Rules = Dict[type, Check]
+Maker = Callable[[Node, Any], Rules]
 
 
 def allowed_types(value: Any) -> FrozenSet[type]:
@@ -27,73 +42,51 @@ def allowed_types(value: Any) -> FrozenSet[type]:
     return frozenset(JSON_TYPES if value is None else [kind for name in names for kind in NAMES[name][1]])
 
 
-def make_type(node: "Node", value: Any) -> Rules:
+def make_type(node: Node, value: Any) -> Rules:
     """`type`: checks for the types that are not allowed, and for a float where only integers are."""
     names = value if isinstance(value, list) else [value]
     allowed = allowed_types(value)
     failure = fail("type", "must be " + (NAMES[names[0]][0] if len(names) == 1 else "one of: " + ", ".join(names)))
-
-    def wrong(value: Any, run: Run) -> Optional[Failures]:
-        return failure
-
-    def whole(value: Any, run: Run) -> Optional[Failures]:
-        return None if value.is_integer() else failure
-
-    rules: Rules = [(tuple([kind for kind in JSON_TYPES if kind not in allowed]), wrong)]
-    return rules + ([((float,), whole)] if "integer" in names and "number" not in names else [])
+    rules: Rules = {kind: lambda value, run: failure for kind in JSON_TYPES if kind not in allowed}
+    if "integer" in names and "number" not in names:
+        rules[float] = lambda value, run: None if value.is_integer() else failure
+    return rules
 
 
-def make_enum(node: "Node", value: Any) -> Rules:
-    """`enum`."""
-    return _one_of("enum", value, "must be one of: ")
+def _one_of(keyword: str, wording: str) -> Maker:
+    """`enum`, and `const` as an `enum` of one."""
+    def make(node: Node, value: Any) -> Rules:
+        values = value if keyword == "enum" else [value]
+        failure = fail(keyword, wording + (listed(shown(value) for value in values) or "(none)"))
+        strings = frozenset([value for value in values if isinstance(value, str)])
+        keys = frozenset([canonical(value) for value in values])
 
+        def other(value: Any, run: Run) -> Optional[Failures]:
+            key = canonical(value)
+            run.charge(len(key) >> 4)
+            return None if key in keys else failure
 
-def make_const(node: "Node", value: Any) -> Rules:
-    """`const`."""
-    return _one_of("const", [value], "must be ")
-
-
-def _one_of(keyword: str, values: List[Any], wording: str) -> Rules:
-    keys = frozenset([canonical(value) for value in values])
-    failure = fail(keyword, wording + (listed(shown(value) for value in values) or "(none)"))
-    strings = frozenset([value for value in values if isinstance(value, str)])
-
-    def string(value: Any, run: Run) -> Optional[Failures]:
-        return None if value in strings else failure
-
-    def other(value: Any, run: Run) -> Optional[Failures]:
-        key = canonical(value)
-        run.charge(len(key) >> 4)
-        return None if key in keys else failure
-
-    return [((str,), string), (tuple([kind for kind in JSON_TYPES if kind is not str]), other)]
-
-
-def _number(keyword: str, wording: str, broken: Callable[[Any, Any], bool]) -> Maker:
-    def make(node: "Node", value: Any) -> Rules:
-        failure = fail(keyword, f"must be {wording} {shown(value)}")
-
-        def rule(number: Any, run: Run) -> Optional[Failures]:
-            return failure if broken(number, value) else None
-
-        return [(NUMBERS, rule)]
+        return {**dict.fromkeys(JSON_TYPES, other), str: lambda value, run: None if value in strings else failure}
 
     return make
 
 
-def _size(keyword: str, kind: type, wording: str, unit: Tuple[str, str], broken: Callable[[Any, Any], bool]) -> Maker:
-    def make(node: "Node", value: Any) -> Rules:
-        failure = fail(keyword, f"must have at {wording} {shown(value)} {unit[0] if value == 1 else unit[1]}")
+def _limit(keyword: str, kinds: Tuple[type, ...], broken: Callable[[Any, Any], bool], wording: str) -> Maker:
+    """The maker of a rule that compares a number, or the length of all else, with the keyword's value.
 
-        def rule(sized: Any, run: Run) -> Optional[Failures]:
-            return failure if broken(len(sized), value) else None
-
-        return [((kind,), rule)]
+    wording: has {} for that value and (singular|plural).
+    """
+    def make(node: Node, limit: Any) -> Rules:
+        message = re.sub(r"\((.*)\|(.*)\)", r"\1" if limit == 1 else r"\2", wording.replace("{}", shown(limit)))
+        failure = fail(keyword, message)
+        if kinds == NUMBERS:
+            return dict.fromkeys(kinds, lambda value, run: failure if broken(value, limit) else None)
+        return dict.fromkeys(kinds, lambda value, run: failure if broken(len(value), limit) else None)
 
     return make
 
 
-def make_multiple_of(node: "Node", value: Any) -> Rules:
+def make_multiple_of(node: Node, value: Any) -> Rules:
     """`multipleOf`, exact: of the decimal numbers that were written, not of their nearest binary fractions."""
     if value - value != 0:
         raise SchemaError("must be finite")
@@ -106,7 +99,7 @@ def make_multiple_of(node: "Node", value: Any) -> Rules:
         upper, lower = _ratio(number)
         return failure if (upper * under) % (lower * over) else None
 
-    return [(NUMBERS, rule)]
+    return dict.fromkeys(NUMBERS, rule)
 
 
 def _ratio(number: Any) -> Tuple[int, int]:
@@ -119,35 +112,24 @@ def _ratio(number: Any) -> Tuple[int, int]:
     return Decimal(repr(number)).as_integer_ratio()
 
 
-def make_pattern(node: "Node", value: Any) -> Rules:
+def make_pattern(node: Node, value: Any) -> Rules:
     """`pattern`."""
-    matches = node.compiler.pattern(value)
-    failure = fail("pattern", "must match the pattern " + (value if len(value) <= 200 else value[:200] + "…"))
-
-    def rule(text: Any, run: Run) -> Optional[Failures]:
-        return None if matches(text, run) else failure
-
-    return [((str,), rule)]
+    matches = node.matchers[value]
+    failure = fail("pattern", f"must match the pattern {cut(value, 200)}")
+    return {str: lambda text, run: None if matches(text, run) else failure}
 
 
-def make_format(node: "Node", value: Any) -> Rules:
-    """`format`, of the few that are asserted when that is asked for."""
-    if value not in FORMATS or not node.compiler.formats:
-        return []
+def make_format(node: Node, value: Any) -> Rules:
+    """`format`, of the few that can be asserted."""
+    if value not in FORMATS:
+        return {}
     message, holds = FORMATS[value]
     failure = fail("format", message)
-
-    def rule(text: Any, run: Run) -> Optional[Failures]:
-        return None if holds(text) else failure
-
-    return [((str,), rule)]
+    return {str: lambda text, run: None if holds(text) else failure}
 
 
-def make_unique_items(node: "Node", value: Any) -> Rules:
+def make_unique_items(node: Node, value: Any) -> Rules:
     """`uniqueItems`."""
-    if not value:
-        return []
-
     def rule(items: Any, run: Run) -> Optional[Failures]:
         seen: Dict[str, int] = {}
         for at, item in enumerate(items):
@@ -158,64 +140,128 @@ def make_unique_items(node: "Node", value: Any) -> Rules:
                 return fail("uniqueItems", f"must not hold an item twice: [{first}] and [{at}] are equal")
         return None
 
-    return [((list,), rule)]
+    return {list: rule} if value else {}
 
 
-def make_required(node: "Node", value: Any) -> Rules:
+def make_required(node: Node, value: Any) -> Rules:
     """`required`."""
     names = tuple(value)
 
     def rule(members: Any, run: Run) -> Optional[Failures]:
-        failures: Optional[Failures] = None
         run.left -= len(names)
         if run.left < 0:
             run.extend()
         for name in names:
             if name not in members:
-                failures = join(failures, (((name,), "required", "is required"),))
-        return failures
+                return at_names([name for name in names if name not in members], "required", "is required")
+        return None
 
-    return [((dict,), rule)] if names else []
+    return {dict: rule} if names else {}
 
 
-def make_dependent_required(node: "Node", value: Any) -> Rules:
+def make_dependent_required(node: Node, value: Any) -> Rules:
     """`dependentRequired`, and the lists of names in draft-07's `dependencies`."""
-    wanted = {name: tuple(names) for name, names in value.items() if isinstance(names, list)}
-
     def rule(members: Any, run: Run) -> Optional[Failures]:
         failures: Optional[Failures] = None
-        run.charge(len(wanted))
-        for name, names in wanted.items():
-            if name in members:
-                run.charge(len(names))
-                for other in names:
-                    if other not in members:
-                        message = f"is required when {shown(name)} is given"
-                        failures = join(failures, (((other,), "dependentRequired", message),))
+        run.charge(len(value))
+        for name in [name for name in value if name in members]:
+            run.charge(len(value[name]))
+            missing = [other for other in value[name] if other not in members]
+            message = f"is required when {shown(name)} is given"
+            failures = join(failures, at_names(missing, "dependentRequired", message))
         return failures
 
-    return [((dict,), rule)] if wanted else []
+    return {dict: rule}
 
 
-_CHARACTERS, _ITEMS, _PROPERTIES = ("character", "characters"), ("item", "items"), ("property", "properties")
+_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})\Z")
+_TIME = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.[0-9]+)?(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))\Z")
+_ATOMS = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*\Z")
+_QUOTED = re.compile(r'"(?:[ !#-\[\]-~]|\\[ -~])*"\Z')
+_LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\Z")
+_URI = re.compile(
+    r"[A-Za-z][A-Za-z0-9+.-]*:"
+    r"(?://(?:(?:[A-Za-z0-9._~!$&'()*+,;=:-]|%[0-9A-Fa-f]{2})*@)?"
+    r"(?:\[(?P<literal>[0-9A-Fa-f:.]+|[vV][0-9A-Fa-f]+\.[A-Za-z0-9._~!$&'()*+,;=:-]+)\]"
+    r"|(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)(?::[0-9]*)?(?=[/?#]|\Z)|(?!//))"
+    r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*"
+    r"(?:\?(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*)?"
+    r"(?:#(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*)?\Z")
+
+
+def is_date(text: str) -> bool:
+    """RFC 3339 full-date, a day of the calendar."""
+    found = _DATE.match(text)
+    if not found or not 1 <= int(found[2]) <= 12:
+        return False
+    return 1 <= int(found[3]) <= monthrange(int(found[1]), int(found[2]))[1]
+
+
+def is_date_time(text: str) -> bool:
+    """RFC 3339 date-time; a 60th second only where a leap second can be, at 23:59 UTC."""
+    found = _TIME.match(text, 11)
+    if not found or text[10] not in "Tt" or not is_date(text[:10]):
+        return False
+    hour, minute, second = int(found[1]), int(found[2]), int(found[3])
+    ahead = int(found[5] or 0) * 60 + int(found[6] or 0)
+    if hour > 23 or minute > 59 or second > 60 or int(found[5] or 0) > 23 or int(found[6] or 0) > 59:
+        return False
+    utc = (hour * 60 + minute - (ahead if found[4] != "-" else -ahead)) % 1440
+    return second < 60 or utc == 1439
+
+
+def is_email(text: str) -> bool:
+    """RFC 5321 Mailbox."""
+    local, at, domain = text.rpartition("@")
+    if not at or len(text) > 320 or not (_ATOMS.match(local) or _QUOTED.match(local)):
+        return False
+    if domain.startswith("[") and domain.endswith("]"):
+        inner = domain[1:-1]
+        return _is_ip(inner[5:], 6) if inner[:5].lower() == "ipv6:" else _is_ip(inner, 4)
+    return len(domain) <= 253 and all(_LABEL.match(label) for label in domain.split("."))
+
+
+def is_uri(text: str) -> bool:
+    """RFC 3986 URI, with a scheme."""
+    found = _URI.match(text)
+    literal = found and found["literal"]
+    return bool(found) and (not literal or literal[0] in "vV" or _is_ip(literal, 6))
+
+
+def _is_ip(text: str, version: int) -> bool:
+    import ipaddress
+
+    try:
+        return ipaddress.ip_address(text).version == version
+    except ValueError:
+        return False
+
+
+FORMATS: Dict[str, Tuple[str, Callable[[str], bool]]] = {
+    "email": ("must be an email address", is_email),
+    "uri": ("must be a URI with a scheme, such as https://example.com/", is_uri),
+    "date": ("must be a date, such as 2026-07-28", is_date),
+    "date-time": ("must be a date and time with a zone, such as 2026-07-28T09:30:00Z", is_date_time),
+}
+
 ASSERTIONS: Dict[str, Maker] = {
     "type": make_type,
-    "enum": make_enum,
-    "const": make_const,
-    "minimum": _number("minimum", "at least", operator.lt),
-    "maximum": _number("maximum", "at most", operator.gt),
-    "exclusiveMinimum": _number("exclusiveMinimum", "greater than", operator.le),
-    "exclusiveMaximum": _number("exclusiveMaximum", "less than", operator.ge),
+    "enum": _one_of("enum", "must be one of: "),
+    "const": _one_of("const", "must be "),
+    "minimum": _limit("minimum", NUMBERS, operator.lt, "must be at least {}"),
+    "maximum": _limit("maximum", NUMBERS, operator.gt, "must be at most {}"),
+    "exclusiveMinimum": _limit("exclusiveMinimum", NUMBERS, operator.le, "must be greater than {}"),
+    "exclusiveMaximum": _limit("exclusiveMaximum", NUMBERS, operator.ge, "must be less than {}"),
     "multipleOf": make_multiple_of,
-    "minLength": _size("minLength", str, "least", _CHARACTERS, operator.lt),
-    "maxLength": _size("maxLength", str, "most", _CHARACTERS, operator.gt),
+    "minLength": _limit("minLength", (str,), operator.lt, "must have at least {} (character|characters)"),
+    "maxLength": _limit("maxLength", (str,), operator.gt, "must have at most {} (character|characters)"),
     "pattern": make_pattern,
     "format": make_format,
-    "minItems": _size("minItems", list, "least", _ITEMS, operator.lt),
-    "maxItems": _size("maxItems", list, "most", _ITEMS, operator.gt),
+    "minItems": _limit("minItems", (list,), operator.lt, "must have at least {} (item|items)"),
+    "maxItems": _limit("maxItems", (list,), operator.gt, "must have at most {} (item|items)"),
     "uniqueItems": make_unique_items,
     "required": make_required,
-    "minProperties": _size("minProperties", dict, "least", _PROPERTIES, operator.lt),
-    "maxProperties": _size("maxProperties", dict, "most", _PROPERTIES, operator.gt),
+    "minProperties": _limit("minProperties", (dict,), operator.lt, "must have at least {} (property|properties)"),
+    "maxProperties": _limit("maxProperties", (dict,), operator.gt, "must have at most {} (property|properties)"),
     "dependentRequired": make_dependent_required,
 }

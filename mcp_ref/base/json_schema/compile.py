@@ -1,107 +1,236 @@
-"""basic/index, JSON Schema Usage: from an indexed schema to closures (BASE-33, 37, 40, 48).
+"""basic/index, Ref Resolution: from a schema to closures (BASE-33, 37, 40, 41, 42, 47, 48).
 
-Every place becomes a `Node`: its check, built once, holds for each JSON type the rules that type must pass, so that
-`{"type": "string"}` has none for a string and one for everything else. Children are built before their parents and
-bound directly; a reference keeps a `Link`, looked up when it runs, so that a tree may refer to itself and nothing is
-ever inlined.
+Four steps: index every subschema, with its base URI and anchors, and check its shape; resolve the references, which
+may reach further documents; refuse cycles that would never end; and build each subschema's check. A check holds for
+each JSON type the rules that type must pass: `{"type": "string"}` has none for a string and one for all else.
+
+A reference reaches the schema it stands in, a document handed over by its URI, or a metaschema known here. Any other
+is a SchemaError, not a schema that accepts everything; nothing is ever fetched, and there is no mode in which it would
+be (so BASE-43 to BASE-46 have nothing to govern).
 """
 
 from __future__ import annotations
 
-from typing import Any, Dict, FrozenSet, Iterator, List, Mapping, Optional, Set, Tuple, Union
+from functools import partial
+from graphlib import CycleError, TopologicalSorter
+from typing import Any, Dict, List, Mapping, Optional, Tuple
+from urllib.parse import unquote, urljoin
 
 from ..errors import SchemaError
-from .applicators import APPLICATORS
+from .applicators import APPLICATORS, unevaluated, within
 from .assertions import ASSERTIONS, Maker, Rules, allowed_types
-from .metaschema import Dialect
-from .model import JSON_TYPES, Bounded, Check, Failures, Run, fail, join, json_type, quick_of
-from .patterns import Matcher, compile_pattern
-from .references import Index, Place, Resource
-from .unevaluated import UNEVALUATED
+from .dialects import MODERN, Dialect, dialect_of, metaschema
+from .model import JSON_TYPES, Bounded, Check, Failures, Matcher, Node, Run, fail, join, json_type, shown
+from .patterns import compile_pattern
 
-MAX_PATTERN_COST = 50_000
-"""Characters and states in all patterns of a schema, a microsecond or two each."""
-MAKERS: Dict[str, Maker] = {**ASSERTIONS, **APPLICATORS, **UNEVALUATED}
+MAX_SCHEMA_DEPTH = 64  # subschemas lexically within one another
+MAX_SUBSCHEMAS = 10_000  # in a schema and the documents it reaches
+MAX_URI = 4_096  # characters in a URI
+MAX_PATTERN_COST = 50_000  # characters and states in all patterns of a schema, a microsecond or two each
+
+MAKERS: Dict[str, Maker] = {**ASSERTIONS, **APPLICATORS}
 _IN_PLACE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies")
 _NEVER = fail("false", "is not allowed")
 _NOT_JSON = fail("type", "must be a JSON value")
 
 
-class Anchor:
-    """A name that `$dynamicRef` asks for: its subschema in each resource that has one."""
-
-    def __init__(self) -> None:
-        self.nodes: Dict[Resource, "Node"] = {}
-
-
-class Link:
-    """A reference: the node it means, the anchor for which others may take that one's place, and its weight.
-
-    weight: the subschemas between the last reference's target and this reference, which bounds the stack's depth.
-    """
-
-    __slots__ = ("node", "anchor", "weight")
-
-    def __init__(self, node: "Node", anchor: Optional[Anchor]) -> None:
-        self.node = node
-        self.anchor = anchor
-        self.weight = 1
-
-
-class Node:
-    """A compiled subschema.
-
-    check: its validation. quick: the types accepted unseen. parts: the nodes of its subschemas, by keyword.
-    matchers: those of `patternProperties`. links: its references, by keyword. always, never: whether it is `true` (or
-    {}), or `false`.
-    """
-
-    __slots__ = ("place", "keywords", "resource", "compiler", "check", "quick", "parts", "matchers", "links", "built",
-                 "always", "never")
-    check: Check
-
-    def __init__(self, place: Place, compiler: "Compiler") -> None:
-        self.place = place
-        self.keywords = place.keywords
-        self.resource = place.resource
-        self.compiler = compiler
-        self.quick: FrozenSet[type] = frozenset()
-        self.parts: Dict[str, Any] = {}
-        self.matchers: Dict[str, Matcher] = {}
-        self.links: Dict[str, Link] = {}
-        self.built = False
-        self.always = place.schema is True or place.schema == {}
-        self.never = place.schema is False
-
-    def one(self, keyword: str) -> "Node":
-        """The subschema of a keyword that has one."""
-        child: Node = self.parts[keyword]
-        return child
-
-    def several(self, keyword: str) -> List["Node"]:
-        """The subschemas of a keyword that has a list of them; none if it is not there."""
-        children: List[Node] = self.parts.get(keyword, [])
-        return children
-
-    def named(self, keyword: str) -> Dict[str, "Node"]:
-        """The subschemas of a keyword that has them by name; none if it is not there."""
-        children: Dict[str, Node] = self.parts.get(keyword, {})
-        return children
-
-
 class Compiler:
-    """Compiles one schema and what it refers to."""
+    """Compiles one schema and what it refers to; `trusted` is for the shapes, which nothing needs to check."""
 
-    def __init__(self, documents: Mapping[str, Any], formats: bool) -> None:
-        self.index = Index(documents, check_shape)
-        self.formats = formats
-        self.nodes: Dict[Place, Node] = {}
-        self.waiting: List[Place] = []
-        self.anchors: Dict[str, Anchor] = {}
+    def __init__(self, documents: Mapping[str, Any], formats: bool, trusted: bool = False) -> None:
+        self._documents = {uri[:-1] if uri.endswith("#") else uri: schema for uri, schema in documents.items()}
+        self._formats = formats
+        self._trusted = trusted
+        self._nodes: List[Node] = []
+        self._by_uri: Dict[str, Node] = {}
         self._patterns: Dict[str, Matcher] = {}
         self._pattern_cost = 0
 
-    def pattern(self, pattern: str) -> Matcher:
+    def compile(self, schema: Any) -> Node:
+        """The root's node, with everything below it and everything it refers to."""
+        root = self._add("", schema, MODERN)
+        for node in self._nodes:  # which grow by the documents and places that references reach
+            self._refer(node)
+        self._refuse_cycles()
+        for node in reversed(self._nodes):  # parts stand behind the whole
+            self._build(node)
+        return root
+
+    def _add(self, uri: str, schema: Any, dialect: Dialect) -> Node:
+        """Index a document; `dialect` is its own unless it has a `$schema`."""
+        root = Node(schema, {}, (), None)
+        self._begin(root, uri, dialect)
+        self._index(root)
+        return root
+
+    def _begin(self, node: Node, uri: str, dialect: Dialect) -> None:
+        """A resource begins at this node."""
+        named = node.schema.get("$schema") if isinstance(node.schema, dict) else None
+        if named is not None and not isinstance(named, str):
+            raise SchemaError(f"{node.at()}: $schema must be a string")
+        node.resource = node
+        node.dialect = dialect if named is None else dialect_of(named, self._documents)
+        self._name(node, uri)
+
+    def _name(self, node: Node, uri: str) -> None:
+        node.uri = uri
+        if self._by_uri.setdefault(uri, node) is not node:
+            raise SchemaError(f"{node.at()}: two schemas have the $id {uri[:200]}")
+
+    def _index(self, start: Node) -> None:
+        """A subschema and all within it, without recursion, so that no nesting exhausts the stack."""
+        waiting = [start]
+        while waiting:
+            node = waiting.pop()
+            self._nodes.append(node)
+            if len(self._nodes) > MAX_SUBSCHEMAS:
+                raise SchemaError(f"the schema has more than {MAX_SUBSCHEMAS} subschemas")
+            if node.depth > MAX_SCHEMA_DEPTH:
+                raise SchemaError(f"the schema is nested more than {MAX_SCHEMA_DEPTH} subschemas deep")
+            if isinstance(node.schema, dict):
+                self._identify(node, node.resource.dialect.legacy)
+            if not self._trusted:
+                check_shape(node)
+            if isinstance(node.schema, dict):
+                self._read(node)
+                waiting.extend(node.children(node.parts))
+
+    def _identify(self, node: Node, legacy: bool) -> None:
+        """Read `$id` and the anchors. They are met before the shape is checked, as `$id` may change the dialect."""
+        uri = node.schema.get("$id")
+        if isinstance(uri, str) and not (legacy and ("$ref" in node.schema or uri.startswith("#"))):
+            uri = resolved(node.resource.uri, uri.partition("#")[0])
+            if node is node.resource:
+                self._name(node, uri)
+            else:
+                self._begin(node, uri, node.resource.dialect)
+        anchors = {keyword: node.schema.get(keyword) for keyword in ("$anchor", "$dynamicAnchor")}
+        if legacy:
+            anchors = {"$id": uri[1:] or None} if isinstance(uri, str) and uri.startswith("#") else {}
+        for keyword, name in anchors.items():
+            if isinstance(name, str):
+                if self._by_uri.setdefault(f"{node.resource.uri}#{name}", node) is not node:
+                    raise SchemaError(f"{node.at()}: the anchor {name[:80]} is there twice")
+                if keyword == "$dynamicAnchor":
+                    node.resource.dynamic[name] = node
+
+    def _read(self, node: Node) -> None:
+        """Fill in the node's keywords and parts."""
+        dialect = node.resource.dialect
+        node.keywords = {name: value for name, value in node.schema.items() if name in dialect.keywords}
+        if dialect.legacy and "$ref" in node.keywords:
+            node.keywords = {name: node.keywords[name] for name in ("$ref", "definitions") if name in node.keywords}
+        for name in sorted(node.keywords.keys() & dialect.places.keys()):
+            value = node.keywords[name]
+            if isinstance(value, list):
+                node.parts[name] = [node.child(item, name, str(at)) for at, item in enumerate(value)]
+            elif dialect.places[name]:  # by name; a list in draft-07's `dependencies` is of names
+                node.parts[name] = {key: node.child(item, name, key) for key, item in value.items()
+                                    if not isinstance(item, list)}
+            else:
+                node.parts[name] = node.child(value, name)
+
+    def _refer(self, node: Node) -> None:
+        for keyword in ("$ref", "$dynamicRef"):
+            if keyword in node.keywords:
+                reference = node.keywords[keyword]
+                target, name = self._resolve(node, reference), reference.partition("#")[2]
+                dynamic = keyword == "$dynamicRef" and target.resource.dynamic.get(name) is target
+                node.links[keyword] = (target, name if dynamic else "")
+
+    def _resolve(self, node: Node, reference: str) -> Node:
+        """The node that a `$ref` (or the first reading of a `$dynamicRef`) means."""
+        uri, _, fragment = reference.partition("#")
+        resource = self._resource(resolved(node.resource.uri, uri), node) if uri else node.resource
+        fragment = unquote(fragment)
+        if resource is None:
+            found, reason = None, "no such document was given, and references are never fetched"
+        elif not fragment:
+            return resource
+        elif fragment.startswith("/"):
+            found, reason = self._follow(resource, fragment), "nothing is there"
+        else:
+            found, reason = self._by_uri.get(f"{resource.uri}#{fragment}"), "nothing is there"
+        if found is None:
+            raise SchemaError(f"{node.at()}: cannot resolve the reference {shown(reference, 200)}: {reason}")
+        return found
+
+    def _resource(self, uri: str, node: Node) -> Optional[Node]:
+        """The resource of that URI; a document without `$schema` is read in the dialect of who refers to it."""
+        if uri not in self._by_uri:
+            document = self._documents[uri] if uri in self._documents else metaschema(uri)
+            if document is None:
+                return None
+            self._add(uri, document, node.resource.dialect)
+        return self._by_uri[uri]
+
+    def _follow(self, node: Node, fragment: str) -> Optional[Node]:
+        """The node at a JSON pointer: one that is indexed, or any object or boolean, indexed now."""
+        tokens = fragment[1:].split("/")
+        value, pointer = node.schema, node.pointer
+        if len(tokens) > 4 * MAX_SCHEMA_DEPTH:
+            return None
+        for token in [token.replace("~1", "/").replace("~0", "~") for token in tokens]:
+            if isinstance(value, dict) and token in value:
+                value = value[token]
+            elif isinstance(value, list) and token.isdecimal() and len(token) < 9 and int(token) < len(value):
+                value = value[int(token)]
+            else:
+                return None
+            pointer += (token,)
+            node = node.document.get(pointer, node)
+        if node.pointer != pointer:
+            if not isinstance(value, (dict, bool)):
+                return None
+            node = Node(value, node.document, pointer, node)
+            self._index(node)
+        return node
+
+    def _refuse_cycles(self) -> None:
+        """A subschema that leads to itself, by references and in-place keywords alone, would never end."""
+        graph: Dict[Any, List[Any]] = {}  # of nodes, and of the names of dynamic anchors, which lead to all so named
+        for node in self._nodes:
+            graph[node] = node.children(_IN_PLACE)
+            for target, anchor in node.links.values():
+                graph[node] += [target, anchor] if anchor else [target]
+            for name, target in node.dynamic.items():
+                graph.setdefault(name, []).append(target)
+        try:
+            TopologicalSorter(graph).prepare()
+        except CycleError as error:
+            node = next(node for node in error.args[1] if isinstance(node, Node))
+            raise SchemaError(f"{node.at()}: the schema refers to itself without going into the instance") from None
+
+    def _build(self, node: Node) -> None:
+        """File the rules of its keywords by type, and make the check."""
+        never: Tuple[Check, ...] = (lambda value, run: _NEVER,) if node.schema is False else ()
+        table: Dict[type, Tuple[Check, ...]] = dict.fromkeys(JSON_TYPES, never)
+        allowed = allowed_types(node.keywords.get("type"))
+        for keyword in MAKERS:
+            if keyword in node.keywords:
+                for kind, rule in self._rules(node, keyword).items():
+                    if keyword == "type" or kind in allowed:
+                        table[kind] += (rule,)
+        for keyword, kind in (("unevaluatedProperties", dict), ("unevaluatedItems", list)):
+            if keyword in node.parts:
+                table[kind] = (partial(unevaluated, node, keyword, table[kind]),)
+        node.quick = frozenset([kind for kind in JSON_TYPES if not table[kind]])
+        node.check = _checker(table)
+        if node is node.resource and node.pointer:
+            node.check = partial(within, node.check, node)
+
+    def _rules(self, node: Node, keyword: str) -> Rules:
+        """The rules of one keyword; what goes wrong in the making is told with its place."""
+        value = node.keywords[keyword]
+        try:
+            if keyword in ("pattern", "patternProperties"):
+                for pattern in [value] if keyword == "pattern" else value:
+                    node.matchers[pattern] = self._pattern(pattern)
+            return MAKERS[keyword](node, value) if keyword != "format" or self._formats else {}
+        except (SchemaError, Bounded) as error:
+            raise SchemaError(f"{node.at(keyword)}: {error}") from None
+
+    def _pattern(self, pattern: str) -> Matcher:
         """The matcher of a pattern; all patterns of a schema together have a bound too."""
         if pattern not in self._patterns:
             self._patterns[pattern], cost = compile_pattern(pattern)
@@ -109,134 +238,6 @@ class Compiler:
             if self._pattern_cost > MAX_PATTERN_COST:
                 raise SchemaError("the patterns of the schema are too many or too large")
         return self._patterns[pattern]
-
-    def compile(self, root: Place) -> Node:
-        """The root's node, with everything below it and everything it refers to."""
-        node = self.node(root)
-        while self.waiting:
-            while self.waiting:
-                self.build(self.waiting.pop())
-            for resource in self.index.resources:
-                for name in resource.dynamic.keys() & self.anchors.keys():
-                    self.anchors[name].nodes[resource] = self.node(resource.dynamic[name])
-        self._refuse_cycles()
-        self._weigh(root)
-        return node
-
-    def node(self, place: Place) -> Node:
-        """The node of a place, built now or later."""
-        if place not in self.nodes:
-            self.nodes[place] = Node(place, self)
-            self.waiting.append(place)
-        return self.nodes[place]
-
-    def build(self, place: Place) -> Node:
-        """The node of a place, built now."""
-        node = self.node(place)
-        if not node.built:
-            node.built = True
-            for keyword, part in place.parts.items():
-                if isinstance(part, list):
-                    node.parts[keyword] = [self.build(each) for each in part]
-                elif isinstance(part, dict):
-                    node.parts[keyword] = {name: self.build(each) for name, each in part.items()}
-                else:
-                    node.parts[keyword] = self.build(part)
-            self._refer(node)
-            self._finish(node)
-        return node
-
-    def _refer(self, node: Node) -> None:
-        for keyword in ("$ref", "$dynamicRef"):
-            if keyword in node.keywords:
-                reference = node.keywords[keyword]
-                target = self.index.resolve(node.place, reference)
-                anchor = None
-                name = reference.partition("#")[2]
-                if keyword == "$dynamicRef" and target.resource.dynamic.get(name) is target:
-                    anchor = self.anchors.setdefault(name, Anchor())
-                node.links[keyword] = Link(self.node(target), anchor)
-
-    def _finish(self, node: Node) -> None:
-        """File the rules of its keywords by type, and make the check."""
-        never: Tuple[Check, ...] = (lambda value, run: _NEVER,) if node.never else ()
-        table: Dict[type, Tuple[Check, ...]] = dict.fromkeys(JSON_TYPES, never)
-        late: Dict[type, Tuple[Check, ...]] = {}
-        allowed = allowed_types(node.keywords.get("type"))
-        for keyword in MAKERS:
-            for kinds, rule in self._rules(node, keyword) if keyword in node.keywords else ():
-                for kind in kinds:
-                    if keyword in UNEVALUATED:
-                        late[kind] = (rule,)
-                    elif keyword == "type" or kind in allowed:
-                        table[kind] += (rule,)
-        node.check = _checker(table)
-        node.quick = quick_of({kind: rules + late.get(kind, ()) for kind, rules in table.items()})
-        if late:
-            node.check = _with_late(node.check, late)
-        if node.place.is_root and node.place.parent is not None:
-            node.check = _scoped(node.check, node.resource)
-
-    def _rules(self, node: Node, keyword: str) -> Rules:
-        """The rules of one keyword; what goes wrong in the making is told with its place."""
-        try:
-            if keyword == "patternProperties":
-                node.matchers = {pattern: self.pattern(pattern) for pattern in node.keywords[keyword]}
-            return MAKERS[keyword](node, node.keywords[keyword])
-        except (SchemaError, Bounded) as error:
-            raise SchemaError(f"{node.place.at(keyword)}: {error}") from None
-
-    def _refuse_cycles(self) -> None:
-        """A subschema that leads to itself, by references and in-place keywords alone, would never end."""
-        done: Set[Union[Node, Anchor]] = set()
-        trail: List[Tuple[Union[Node, Anchor], Iterator[Union[Node, Anchor]]]]
-        active: Set[Union[Node, Anchor]]
-        for start in self.nodes.values():
-            if start in done:
-                continue
-            trail = [(start, iter(_applied_in_place(start)))]
-            active = {start}
-            while trail:
-                node, following = trail[-1]
-                child = next(following, None)
-                if child is None:
-                    done.add(node)
-                    active.discard(node)
-                    trail.pop()
-                elif child in active:
-                    raise SchemaError(f"{start.place}: the schema refers to itself without going into the instance")
-                elif child not in done:
-                    active.add(child)
-                    trail.append((child, iter(_applied_in_place(child))))
-
-    def _weigh(self, root: Place) -> None:
-        """Tell each link how many subschemas lie between it and where its evaluation was entered."""
-        entered = {root}
-        for anchor in self.anchors.values():
-            entered.update([node.place for node in anchor.nodes.values()])
-        for node in self.nodes.values():
-            entered.update([link.node.place for link in node.links.values()])
-        for node in self.nodes.values():
-            for link in node.links.values():
-                place: Optional[Place] = node.place
-                while place is not None and place not in entered:
-                    link.weight += 1
-                    place = place.parent
-
-
-def _applied_in_place(node: Union[Node, Anchor]) -> List[Union[Node, Anchor]]:
-    if isinstance(node, Anchor):
-        return list(node.nodes.values())
-    found: List[Union[Node, Anchor]] = []
-    for keyword in _IN_PLACE:
-        part = node.parts.get(keyword)
-        if part is not None:
-            found.extend(part if isinstance(part, list) else part.values() if isinstance(part, dict) else [part])
-    for link in node.links.values():
-        found.append(link.node)
-        if link.anchor is not None:
-            found.append(link.anchor)
-    return found
 
 
 def _checker(table: Dict[type, Tuple[Check, ...]]) -> Check:
@@ -259,44 +260,22 @@ def _checker(table: Dict[type, Tuple[Check, ...]]) -> Check:
     return check
 
 
-def _with_late(check: Check, late: Dict[type, Tuple[Check, ...]]) -> Check:
-    def check_both(value: Any, run: Run) -> Optional[Failures]:
-        failures = check(value, run)
-        for rule in late.get(json_type(value) or object, ()) if failures is None else ():
-            failures = rule(value, run)
-        return failures
-
-    return check_both
-
-
-def _scoped(check: Check, resource: Resource) -> Check:
-    """The check of a subschema with an `$id` of its own, for `$dynamicRef` below it."""
-    def check_within(value: Any, run: Run) -> Optional[Failures]:
-        scope = run.scope
-        if scope is None or resource in scope:
-            return check(value, run)
-        run.scope = scope + (resource,)
-        found = check(value, run)
-        run.scope = scope
-        return found
-
-    return check_within
-
-
-def check_shape(place: Place) -> None:
+def check_shape(node: Node) -> None:
     """Hold a subschema, but not those within it, against its dialect's metaschema; raises SchemaError (BASE-40)."""
-    if place.schema is True or place.schema is False:
-        return
-    found = _shape(place.resource.dialect)(place.schema, Run(place.schema))
+    dialect = node.resource.dialect
+    if dialect.check is None:
+        dialect.check = Compiler({}, formats=False, trusted=True).compile(dialect.shape).check
+    found = dialect.check(node.schema, Run(node.schema))
     if found is not None:
         path, _, message = found[0]
-        raise SchemaError(f"{place.at(*path)} {message}")
+        raise SchemaError(f"{node.at(*path)} {message}")
 
 
-def _shape(dialect: Dialect) -> Check:
-    """The dialect's shape, compiled when it is first needed; it needs no check of its own."""
-    if dialect.check is None:
-        compiler = Compiler({}, False)
-        compiler.index = Index({}, lambda place: None)
-        dialect.check = compiler.compile(compiler.index.add("", dialect.shape)).check
-    return dialect.check
+def resolved(base: str, reference: str) -> str:
+    """RFC 3986 resolution of a reference without fragment."""
+    if len(base) + len(reference) > MAX_URI:
+        raise SchemaError(f"a URI is longer than {MAX_URI} characters")
+    try:
+        return urljoin(base, reference) if reference else base
+    except ValueError:
+        raise SchemaError(f"{shown(reference, 200)} is not a URI reference") from None

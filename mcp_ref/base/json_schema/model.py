@@ -4,36 +4,36 @@ A check is a function of (value, run). It returns None when the value passes, an
 (path, keyword, message), the path relative to the value. Whoever descends into a member puts that member's name in
 front, so a valid instance, the ordinary case, builds no path and no list at all.
 
-A `Run` is the state of one validation, so that a compiled schema holds none and any number of threads may share it.
-It bounds the work: every loop and every reference is paid for in steps, every reference in depth, and the payment
-comes before the work.
+A compiled schema holds no state of a validation; a `Run` does. It bounds the work: every loop and every reference is
+paid for in steps, before it is taken.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, FrozenSet, List, Optional, Sequence, Tuple, Union
+from itertools import islice
+from typing import Any, Callable, Dict, FrozenSet, Iterable, List, Optional, Sequence, Tuple, Union
 
-MAX_VIOLATIONS = 10
-"""Violations reported for one instance."""
-MAX_STEPS = 100_000
-"""Steps one validation may take, about 0.3 microseconds each; whatever the size of the instance."""
-STEPS_PER_NODE = 10
-"""Further steps for each value in the instance and for each 16 characters of text: the cost stays linear."""
-MAX_DEPTH = 200
-"""Subschemas entered one within another through references; with the instance they walk, far below Python's limit."""
-MAX_VALUE_DEPTH = 128
-"""Nesting of a value that is compared as a whole (`enum`, `const`, `uniqueItems`)."""
+from .dialects import Dialect
 
-Path = Tuple[Union[str, int], ...]
+MAX_VIOLATIONS = 10  # reported for one instance
+MAX_STEPS = 100_000  # of one validation, about 0.3 microseconds each; whatever the size of the instance
+STEPS_PER_NODE = 10  # further ones for each value in the instance and each 16 characters: the cost stays linear
+MAX_DEPTH = 100  # references followed within one another
+MAX_VALUE_DEPTH = 128  # nesting of a value that is compared as a whole (`enum`, `const`, `uniqueItems`)
+
+Key = Union[str, int]
+Path = Tuple[Key, ...]
 Failures = Tuple[Tuple[Path, str, str], ...]
 JSON_TYPES = (dict, list, str, int, float, bool, type(None))
+NUMBERS = (int, float)
 NAMES: Dict[str, Tuple[str, Tuple[type, ...]]] = {
     "object": ("an object", (dict,)), "array": ("an array", (list,)), "string": ("a string", (str,)),
-    "number": ("a number", (int, float)), "integer": ("an integer", (int, float)), "boolean": ("a boolean", (bool,)),
+    "number": ("a number", NUMBERS), "integer": ("an integer", NUMBERS), "boolean": ("a boolean", (bool,)),
     "null": ("null", (type(None),)),
 }
+_GRANTED = object()
 
 
 class Bounded(Exception):
@@ -55,20 +55,27 @@ class Violation:
 
     def text(self, root: str = "") -> str:
         """A sentence such as "arguments.items[2].name is required"; root names the instance."""
-        return sentence(self.path, self.message, root)
+        where = root
+        for step in self.path:
+            if isinstance(step, int):
+                where += f"[{step}]"
+            elif str(step).isidentifier() and len(str(step)) <= 60:
+                where += f".{step}" if where else step
+            else:
+                where += f"[{shown(str(step))}]"
+        return f"{where or 'the value'} {self.message}"
 
 
 class Run:
-    """The state of one validation: steps left, depth of references, resources entered (for `$dynamicRef`)."""
+    """The state of one validation: steps left, depth of references, resources entered, outermost first."""
 
-    __slots__ = ("left", "depth", "scope", "instance", "extended")
+    __slots__ = ("left", "depth", "scope", "instance")
 
-    def __init__(self, instance: Any, scope: Optional[Tuple[Any, ...]] = None) -> None:
+    def __init__(self, instance: Any, scope: Tuple["Node", ...] = ()) -> None:
         self.left = MAX_STEPS
         self.depth = 0
         self.scope = scope
         self.instance = instance
-        self.extended = False
 
     def charge(self, steps: int) -> None:
         """Pay for steps about to be taken; raises Bounded when none are left."""
@@ -78,50 +85,109 @@ class Run:
 
     def extend(self) -> None:
         """Called when the steps have run out: grants, once, what the instance's size allows."""
-        if not self.extended:
-            self.extended = True
+        if self.instance is not _GRANTED:
             self.left += STEPS_PER_NODE * size(self.instance)
+            self.instance = _GRANTED
         if self.left < 0:
             raise Bounded("is too costly to validate against its schema")
 
+    def enter(self, link: "Link") -> "Node":
+        """Follow a reference, dynamic ones to the outermost resource that has the anchor; the caller leaves again."""
+        self.left -= 1 + (len(self.scope) >> 2)
+        if self.left < 0:
+            self.extend()
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise Bounded("is nested too deeply to validate against its schema")
+        target, anchor = link
+        if anchor:
+            target = next((entered.dynamic[anchor] for entered in self.scope if anchor in entered.dynamic), target)
+        if target.resource not in self.scope:
+            self.scope += (target.resource,)
+        return target
+
 
 Check = Callable[[Any, Run], Optional[Failures]]
+Matcher = Callable[[str, Run], bool]
+Link = Tuple["Node", str]
+"""The node a reference means and, if others may take its place, the name of its dynamic anchor; otherwise ""."""
+
+
+class Node:
+    """A subschema where it stands, at a JSON pointer of a document.
+
+    document: the nodes of the document by their pointers. keywords: those that its dialect knows.
+    parts: the nodes of its subschemas by keyword, each one, a list or a dict as in the schema. links: its references.
+    matchers: of its patterns. check: its validation. quick: the types accepted unseen.
+    resource: the node of the schema with a URI that it belongs to, which has that URI, the dialect, and the nodes
+    with a `$dynamicAnchor`.
+    """
+
+    resource: "Node"
+    check: Check
+    quick: FrozenSet[type]
+    uri: str
+    dialect: Dialect
+
+    def __init__(self, schema: Any, document: Dict[Path, "Node"], pointer: Path, parent: Optional["Node"]) -> None:
+        self.schema = schema
+        self.document = document
+        self.pointer = pointer
+        self.depth: int = parent.depth + 1 if parent else 0
+        self.resource = parent.resource if parent else self
+        self.keywords: Dict[str, Any] = {}
+        self.parts: Dict[str, Any] = {}
+        self.links: Dict[str, Link] = {}
+        self.matchers: Dict[str, Matcher] = {}
+        self.dynamic: Dict[str, Node] = {}
+        document[pointer] = self
+
+    def child(self, schema: Any, *tokens: str) -> "Node":
+        """A new node for a subschema within this one."""
+        return Node(schema, self.document, self.pointer + tokens, self)
+
+    def children(self, keywords: Iterable[str]) -> List["Node"]:
+        """The nodes of the subschemas of some keywords."""
+        found: List[Node] = []
+        for keyword in keywords:
+            part = self.parts.get(keyword, [])
+            found += part if isinstance(part, list) else part.values() if isinstance(part, dict) else [part]
+        return found
+
+    def at(self, *further: Key) -> str:
+        """The JSON pointer of the node, or of something in it."""
+        tokens = [str(token).replace("~", "~0").replace("/", "~1") for token in self.pointer + further]
+        return "#" + "".join(["/" + cut(token, 80) for token in tokens])
 
 
 def fail(keyword: str, message: str) -> Failures:
-    """The failure of the value itself; made once, when the schema is compiled."""
+    """The failure of the value itself."""
     return (((), keyword, message),)
 
 
-def under(failures: Optional[Failures], key: Union[str, int], found: Failures) -> Failures:
-    """The failures so far and those found in the member `key`."""
-    return join(failures, tuple([((key,) + path, keyword, message) for path, keyword, message in found]))
+def at_names(names: Sequence[Any], keyword: str, message: str) -> Optional[Failures]:
+    """The failures of the members of these names, all for the same reason."""
+    return tuple([((name,), keyword, message) for name in names[:MAX_VIOLATIONS]]) or None
 
 
-def join(failures: Optional[Failures], found: Failures) -> Failures:
-    """Both, no more than are reported."""
-    return found if failures is None else (failures + found)[:MAX_VIOLATIONS]
+def join(failures: Optional[Failures], found: Optional[Failures], *key: Key) -> Optional[Failures]:
+    """The failures so far and those found, in the member `key` if it is given; no more than are reported."""
+    if found and key:
+        found = tuple([(key + path, keyword, message) for path, keyword, message in found])
+    return (failures + found)[:MAX_VIOLATIONS] if failures and found else failures or found
 
 
-def each(rows: Sequence[Tuple[Union[str, int], Any, Check]], run: Run) -> Optional[Failures]:
-    """Check members, given as (name or index, member, check)."""
+def each(members: Iterable[Tuple[Key, Any]], child: Node, run: Run) -> Optional[Failures]:
+    """Check members, given as (name or index, value), by one subschema; the caller has paid for them."""
     failures: Optional[Failures] = None
-    run.charge(len(rows))
-    for key, item, check in rows:
-        found = check(item, run)
-        if found is not None:
-            failures = under(failures, key, found)
-    return failures
-
-
-def together(checks: Sequence[Check], value: Any, run: Run) -> Optional[Failures]:
-    """Check one value in several ways, all of which must hold."""
-    failures: Optional[Failures] = None
-    run.charge(len(checks))
-    for check in checks:
-        found = check(value, run)
-        if found is not None:
-            failures = join(failures, found)
+    quick, check = child.quick, child.check
+    for key, item in members:
+        if type(item) not in quick:
+            found = check(item, run)
+            if found is not None:
+                failures = join(failures, found, key)
+                if failures and len(failures) >= MAX_VIOLATIONS:
+                    break
     return failures
 
 
@@ -154,55 +220,28 @@ def canonical(value: Any, depth: int = 0) -> str:
     Text, not a tuple of the parts: Python's hash of text is keyed and its hash of numbers is not, so an array of
     chosen numbers could make a set of them quadratic.
     """
-    if isinstance(value, str):
-        return repr(value)
-    if isinstance(value, bool) or value is None:
-        return str(value)
-    if isinstance(value, float) and not value.is_integer():
-        return repr(value)
-    if isinstance(value, (int, float)):
-        return hex(int(value))
-    if depth >= MAX_VALUE_DEPTH:
+    if depth > MAX_VALUE_DEPTH:
         raise Bounded(f"is nested too deeply, more than {MAX_VALUE_DEPTH} levels")
     if isinstance(value, dict):
         parts = sorted([f"{str(name)!r}:{canonical(item, depth + 1)}" for name, item in value.items()])
         return "{" + ",".join(parts) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ",".join([canonical(item, depth + 1) for item in value]) + "]"
-    return f"<{type(value).__name__} {id(value)}>"
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value % 1 != 0:
+        return repr(value)
+    return hex(int(value))
+
+
+def cut(text: str, limit: int) -> str:
+    """The text, cut off when it is long."""
+    return text if len(text) <= limit else text[:limit] + "…"
 
 
 def shown(value: Any, limit: int = 60) -> str:
     """A value of the schema as JSON, cut off when long."""
-    text = json.dumps(value, ensure_ascii=False, default=repr)
-    return text if len(text) <= limit else text[:limit] + "…"
+    return cut(json.dumps(value, ensure_ascii=False, default=repr), limit)
 
 
-def listed(values: Any, limit: int = 300) -> str:
-    """Some values of the schema, comma-separated, cut off when many."""
-    parts: List[str] = []
-    room = limit
-    for value in values:
-        parts.append(value if isinstance(value, str) else shown(value))
-        room -= len(parts[-1]) + 2
-        if room < 0:
-            return ", ".join(parts[:-1] + ["…"]) if len(parts) > 1 else parts[0][:limit] + "…"
-    return ", ".join(parts)
-
-
-def sentence(path: Path, message: str, root: str = "") -> str:
-    """root.name[3]["odd name"] message"""
-    where = root
-    for step in path:
-        if isinstance(step, int):
-            where += f"[{step}]"
-        elif str(step).isidentifier() and len(str(step)) <= 60:
-            where += f".{step}" if where else step
-        else:
-            where += f"[{shown(str(step))}]"
-    return f"{where or 'the value'} {message}"
-
-
-def quick_of(table: Dict[type, Tuple[Check, ...]]) -> FrozenSet[type]:
-    """The types a subschema accepts unseen."""
-    return frozenset([kind for kind in JSON_TYPES if not table[kind]])
+def listed(texts: Iterable[str], limit: int = 300) -> str:
+    """Some texts, comma-separated, cut off when long."""
+    return cut(", ".join(islice(texts, limit)), limit)

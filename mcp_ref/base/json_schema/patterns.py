@@ -1,46 +1,66 @@
-"""basic/index, Composition Keyword Resource Use: `pattern` and `patternProperties` (BASE-40, BASE-48).
+"""basic/index, Composition Keyword Resource Use: `pattern` and `patternProperties` in linear time (BASE-40, BASE-48).
 
-JSON Schema's patterns are ECMA-262 (with the u flag), which `re` reads otherwise in places: `\\d` and `\\w` are ASCII
-there, `$` is the end of the text only, `\\s` and `.` differ in a few characters. A scanner of our own reads them, as
-Python's own parser of patterns is private and differs from one Python to another, and `automaton` runs them in linear
-time. A pattern that is a mere row of characters, as most are, goes to `re`, where it cannot backtrack to speak of.
+Patterns are ECMA-262 (with the u flag), and Python's `re` not only reads them otherwise in places, it backtracks:
+`(a+)+$` takes it a year for 50 characters. So a scanner of our own reads a pattern into a tree, and the tree becomes
+an automaton that is in all its possible states at once (Thompson) and reads each character once. The sets of states
+met are kept as the states of a second automaton, so that a character costs one look-up once its like has been seen;
+the way in an unseen direction is charged to the validation's steps.
 
 Refused, each by name: backreferences, lookbehind, lookahead anywhere but right after a leading `^`, flags in groups,
-Unicode properties other than the general category, counts above MAX_REPEAT, patterns longer than MAX_PATTERN, groups
-nested deeper than MAX_GROUPS, and whatever amounts to more than `automaton.MAX_STATES` states. Everything else is
-accepted, nested repeats and overlapping alternatives too: they cost nothing extra here.
+Unicode properties other than the general category, and what is over the bounds below.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Callable, List, Optional, Tuple
+from itertools import chain
+from typing import Any, Callable, Dict, FrozenSet, List, Optional, Tuple, Union
+from unicodedata import category
 
 from ..errors import SchemaError
-from .automaton import MAX_STATES, WORD_RANGES, Automaton, CharSet, Ranges, Tree
-from .model import Run, shown
+from .model import Matcher, Run, shown
 
-MAX_PATTERN = 2_048
-MAX_REPEAT = MAX_STATES
-MAX_GROUPS = 40
-Matcher = Callable[[str, Run], bool]
+MAX_PATTERN = 2_048  # characters
+MAX_GROUPS = 40  # within one another
+MAX_STATES = 5_000  # of an automaton, and the most repeats
+MAX_REMEMBERED = 20_000  # states of an automaton met on the way to what it has learnt
 
-_LAST = 0x10FFFF
-_DIGIT: Ranges = ((48, 57),)
-_SPACE: Ranges = ((9, 13), (32, 32), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A), (0x2028, 0x2029),
-                  (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000), (0xFEFF, 0xFEFF))
-_NOT_DOT: Ranges = ((10, 10), (13, 13), (0x2028, 0x2029))
-_CLASSES = {"d": _DIGIT, "w": WORD_RANGES, "s": _SPACE}
-_CONTROLS = {"t": 9, "n": 10, "v": 11, "f": 12, "r": 13, "0": 0}
+Chars = Callable[[str], bool]
+Tree = Tuple[Any, ...]
+"""("set", Chars, cost): one character; ("all", [Tree, ...]): one after the other; ("any", [Tree, ...]): one of them;
+("repeat", Tree, low, high or None); ("at", kind): a place, "^", "$", "b" or "B"."""
+
+EDGE, WORD, OTHER = range(3)
+MATCH = 0
+_AT_START: Tree = ("at", "^")
+_ANYTHING: Tree = ("repeat", ("set", lambda char: True, 1), 0, None)
+
+_QUANTIFIER = r"\{([0-9]{1,6})(?:(,)([0-9]{1,6})?)?\}|[*+?]"
+_SHORT_QUANTIFIERS = {"*": (0, None), "+": (1, None), "?": (0, 1)}
+_LOOKAHEAD, _LOOKBEHIND = "lookahead is supported only right after a leading ^", "lookbehind is not supported"
+_REFUSED = {"=": _LOOKAHEAD, "!": _LOOKAHEAD, "<=": _LOOKBEHIND, "<!": _LOOKBEHIND}
+_PROPERTY = r"([pP])\{(?:(?:General_Category|gc)=)?([A-Za-z_]+)\}"
+_PAIR = r"u[dD]([89abAB][0-9a-fA-F]{2})\\u[dD]([c-fC-F][0-9a-fA-F]{2})"
+_CODE = r"x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|u\{([0-9a-fA-F]{1,6})\}"
+_CONTROLS = {"t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r", "0": "\0"}
+_CATEGORY = r"(L[ultmo]?|M[nce]?|N[dlo]?|P[cdseifo]?|S[mcko]?|Z[slp]?|C[cfson]?)\Z"
 _CATEGORIES = {
     "letter": "L", "uppercase_letter": "Lu", "lowercase_letter": "Ll", "mark": "M", "number": "N", "digit": "Nd",
     "decimal_number": "Nd", "punctuation": "P", "symbol": "S", "separator": "Z", "space_separator": "Zs", "other": "C",
     "control": "Cc",
 }
-_COUNT = re.compile(r"\{([0-9]{1,6})(,([0-9]{1,6})?)?\}")
-_HEX = re.compile(r"x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|u\{([0-9a-fA-F]{1,6})\}")
-_CATEGORY = re.compile(r"[pP]\{(?:(?:General_Category|gc)=)?([A-Za-z_]+)\}")
-_AT_START: Tree = ("at", "^")
+
+
+def _between(low: str, high: str) -> Chars:
+    return lambda char: low <= char <= high
+
+
+_LINE_ENDS = "\n\r\u2028\u2029"
+_CLASSES: Dict[str, Chars] = {
+    "d": _between("0", "9"),
+    "w": lambda char: char == "_" or (char.isascii() and char.isalnum()),
+    "s": lambda char: char in _LINE_ENDS + "\t\v\f\ufeff" or category(char) == "Zs",
+}
 
 
 def compile_pattern(pattern: str) -> Tuple[Matcher, int]:
@@ -54,30 +74,22 @@ def compile_pattern(pattern: str) -> Tuple[Matcher, int]:
         if len(pattern) > MAX_PATTERN:
             raise SchemaError(f"it is longer than {MAX_PATTERN} characters")
         scanner = _Scanner(pattern)
-        conditions = scanner.conditions()
+        conditions = [(Automaton(tree), wanted) for tree, wanted in scanner.conditions()]
         tree = scanner.whole()
         if conditions:
             tree = ("all", [_AT_START, tree])
-            conditions.append((tree, True))
-            parts = [(Automaton(part, search=False), wanted) for part, wanted in conditions]
-            return _all_of(parts), len(pattern) + sum([part.built for part, _ in parts])
-        straight = _straight(tree)
-        if straight:
-            return straight, len(pattern) + 50
-        automaton = Automaton(tree, search=not _anchored(tree))
-        return automaton.matches, len(pattern) + automaton.built
+        automaton = Automaton(tree if _anchored(tree) else ("all", [_ANYTHING, tree]))
+        cost = len(pattern) + automaton.built + sum([condition.built for condition, _ in conditions])
     except SchemaError as error:
         raise SchemaError(f"the pattern {shown(pattern)} cannot be used: {error}") from None
 
-
-def _all_of(parts: List[Tuple[Automaton, bool]]) -> Matcher:
     def matches(text: str, run: Run) -> bool:
-        for part, wanted in parts:
-            if part.matches(text, run) != wanted:
+        for condition, wanted in conditions:
+            if condition.matches(text, run) != wanted:
                 return False
-        return True
+        return automaton.matches(text, run)
 
-    return matches
+    return matches if conditions else automaton.matches, cost
 
 
 def _anchored(tree: Tree) -> bool:
@@ -86,54 +98,106 @@ def _anchored(tree: Tree) -> bool:
     return bool(tree == _AT_START or (tree[0] == "all" and tree[1] and _anchored(tree[1][0])))
 
 
-def _straight(tree: Tree) -> Optional[Matcher]:
-    """The matcher by `re`, for a row of characters with little to backtrack: None for any other tree.
+class _State(Dict[str, Union["_State", bool]]):
+    """A set of states after some text, and where each character seen so far led: a state, or the final answer."""
 
-    At most one repeat without a narrow limit, and that only after `^`; `weight` bounds the work for each character.
+    __slots__ = ("kernel", "before")
+
+    def __init__(self, kernel: FrozenSet[int], before: int) -> None:
+        super().__init__()
+        self.kernel = kernel
+        self.before = before
+
+
+class Automaton:
+    """A matcher for one tree, at the start of a text.
+
+    Raises SchemaError when the repeats of the pattern multiply to more than MAX_STATES.
     """
-    parts = list(tree[1]) if tree[0] == "all" else [tree]
-    anchored, wide, length, choices, text = _anchored(tree), 0, 1, 1, ""
-    for index, part in enumerate(parts):
-        body, low, high = part[1:] if part[0] == "repeat" else (part, 1, 1)
-        if part[0] == "at" and (part[1], index) in (("^", 0), ("$", len(parts) - 1)):
-            text += r"\A" if part[1] == "^" else r"\Z"
-            continue
-        if body[0] != "set" or body[1].categories:
-            return None
-        spread = None if high is None else high - low + 1
-        if spread is None or spread > 8:
-            wide += 1
+
+    def __init__(self, tree: Tree) -> None:
+        self._states: List[Tuple[Tree, List[int]]] = [(("match",), [])]
+        self.built = 0
+        self._start = self._build(tree, MATCH)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._remembered = 0
+        self._known: Dict[Tuple[FrozenSet[int], int], _State] = {}
+        self._first = _State(frozenset([self._start]), EDGE)
+
+    def _add(self, what: Tree, *then: int) -> int:
+        self._states.append((what, list(then)))
+        return len(self._states) - 1
+
+    def _build(self, tree: Tree, then: int) -> int:
+        """The state in which `tree` is still to come and after it the state `then`."""
+        self.built += 1
+        if self.built > MAX_STATES:
+            raise SchemaError(f"its repeats amount to more than {MAX_STATES} states")
+        kind = tree[0]
+        if kind in ("set", "at"):
+            return self._add(tree, then)
+        if kind == "all":
+            for part in reversed(tree[1]):
+                then = self._build(part, then)
+            return then
+        if kind == "any":
+            return self._add(("fork",), *[self._build(part, then) for part in tree[1]])
+        _, body, low, high = tree
+        if high is None:
+            loop = self._add(("fork",), then)
+            self._states[loop][1].append(self._build(body, loop))
+            then = loop
         else:
-            choices *= spread
-        length += low
-        text += f"{_class_text(body[1])}{{{low},{'' if high is None else high}}}"
-    weight = length * choices
-    many = bool(wide or not anchored)
-    if wide > (1 if anchored else 0) or choices > 8 or weight > (64 if many else 512):
-        return None
-    found = re.compile(text).search
+            end = then
+            for _ in range(high - low):
+                then = self._add(("fork",), self._build(body, then), end)
+        for _ in range(low):
+            then = self._build(body, then)
+        return then
 
-    def matches(subject: str, run: Run) -> bool:
-        run.charge(1 + ((weight * len(subject) if many else weight) >> 5))
-        return found(subject) is not None
+    def _step(self, state: _State, char: str, run: Run) -> Union[_State, bool]:
+        """Where the next character leads, or "", the end of the text: to a state or to the answer."""
+        after = EDGE if not char else WORD if _CLASSES["w"](char) else OTHER
+        boundary = (state.before == WORD) != (after == WORD)
+        holds = {"^": state.before == EDGE, "$": after == EDGE, "b": boundary, "B": not boundary}
+        seen, waiting, kernel = set(state.kernel), list(state.kernel), set()
+        following: Union[_State, bool] = False
+        cost = 0
+        while waiting and not following:
+            tree, targets = self._states[waiting.pop()]
+            cost += 1
+            if tree[0] == "match":
+                following = True
+            elif tree[0] == "set":
+                cost += tree[2]
+                if char and tree[1](char):
+                    kernel.update(targets)
+            elif tree[0] == "fork" or holds[tree[1]]:
+                waiting.extend([target for target in targets if target not in seen])
+                seen.update(targets)
+        run.charge(cost)
+        if kernel and not following:
+            following = self._known.setdefault((frozenset(kernel), after), _State(frozenset(kernel), after))
+        self._remembered += cost
+        if self._remembered > MAX_REMEMBERED:
+            self._forget()
+        state[char] = following
+        return following
 
-    return matches
-
-
-def _class_text(chars: CharSet) -> str:
-    ranges = "".join([f"\\U{low:08x}-\\U{high:08x}" for low, high in chars.ranges])
-    if not ranges:
-        return f"[{'' if chars.negated else '^'}\\U00000000-\\U0010ffff]"
-    return f"[{'^' if chars.negated else ''}{ranges}]"
-
-
-def _complement(ranges: Ranges) -> Ranges:
-    gaps, start = [], 0
-    for low, high in sorted(ranges):
-        if low > start:
-            gaps.append((start, low - 1))
-        start = max(start, high + 1)
-    return tuple(gaps + [(start, _LAST)] if start <= _LAST else gaps)
+    def matches(self, text: str, run: Run) -> bool:
+        """Whether the pattern is found in the text."""
+        run.charge(1 + (len(text) >> 4))
+        state = self._first
+        for char in chain(text, ("",)):
+            following: Optional[Union[_State, bool]] = state.get(char)
+            if following is None:
+                following = self._step(state, char, run)
+            if following is True or following is False:
+                return following
+            state = following
+        return False
 
 
 class _Scanner:
@@ -143,11 +207,11 @@ class _Scanner:
         self.text = pattern
         self.at = 0
 
-    def _take(self, token: str) -> bool:
-        if self.text.startswith(token, self.at):
-            self.at += len(token)
-            return True
-        return False
+    def _take(self, expression: str) -> "Optional[re.Match[str]]":
+        """What comes next, if it is this."""
+        found = re.compile(expression).match(self.text, self.at)
+        self.at = found.end() if found else self.at
+        return found
 
     def _next(self) -> str:
         if self.at >= len(self.text):
@@ -158,15 +222,11 @@ class _Scanner:
     def conditions(self) -> List[Tuple[Tree, bool]]:
         """The lookaheads right after a leading `^`: what follows must (or must not) begin so."""
         found: List[Tuple[Tree, bool]] = []
-        self._take("^")
-        while self.at and self.text.startswith(("(?=", "(?!"), self.at):
-            wanted = self.text[self.at + 2] == "="
-            self.at += 3
-            found.append((("all", [_AT_START, self._choice(1)]), wanted))
-            self._close()
-        if not found:
-            self.at = 0
-        return found
+        while True:
+            lookahead = self._take(r"\(\?([=!])" if found else r"\^\(\?([=!])")
+            if not lookahead:
+                return found
+            found.append((("all", [_AT_START, self._group(1)]), lookahead[1] == "="))
 
     def whole(self) -> Tree:
         """The tree of all that is left."""
@@ -178,148 +238,119 @@ class _Scanner:
             raise SchemaError("lookahead is supported only where it governs the whole pattern: ^(?=…)…, without |")
         return tree
 
-    def _close(self) -> None:
-        if not self._take(")"):
+    def _group(self, depth: int) -> Tree:
+        tree = self._choice(depth)
+        if not self._take(r"\)"):
             raise SchemaError("a ( is never closed")
+        return tree
 
     def _choice(self, depth: int) -> Tree:
         if depth > MAX_GROUPS:
             raise SchemaError(f"its groups are nested more than {MAX_GROUPS} deep")
         branches = [self._row(depth)]
-        while self._take("|"):
+        while self._take(r"\|"):
             branches.append(self._row(depth))
         return branches[0] if len(branches) == 1 else ("any", branches)
 
     def _row(self, depth: int) -> Tree:
         parts: List[Tree] = []
         while self.at < len(self.text) and self.text[self.at] not in "|)":
-            parts.append(self._repeated(self.text[self.at], self._atom(depth)))
+            grouped = self.text[self.at] == "("
+            atom = self._atom(depth)
+            count = self._count()
+            if count and atom[0] == "at" and not grouped:
+                raise SchemaError("an assertion is repeated")
+            parts.append(("repeat", atom, *count) if count else atom)
         return parts[0] if len(parts) == 1 else ("all", parts)
 
-    def _repeated(self, first: str, atom: Tree) -> Tree:
-        """The atom with its quantifier, if it has one; `first` is the character it begins with."""
-        count = _COUNT.match(self.text, self.at)
-        if count:
-            self.at = count.end()
-            low = int(count[1])
-            high = low if not count[2] else int(count[3]) if count[3] else None
-            if max(low, high or 0) > MAX_REPEAT:
-                raise SchemaError(f"it repeats something more than {MAX_REPEAT} times")
-            if high is not None and high < low:
-                raise SchemaError("the numbers of a repeat are out of order")
-        elif self.at < len(self.text) and self.text[self.at] in "*+?":
-            low, high = {"*": (0, None), "+": (1, None), "?": (0, 1)}[self._next()]
+    def _count(self) -> Optional[Tuple[int, Optional[int]]]:
+        """The quantifier, if there is one. Whether it is lazy makes no difference to whether the pattern matches."""
+        found = self._take(_QUANTIFIER)
+        if not found:
+            return None
+        if found[0] in _SHORT_QUANTIFIERS:
+            low, high = _SHORT_QUANTIFIERS[found[0]]
         else:
-            return atom
-        if atom[0] == "at" and first != "(":
-            raise SchemaError("an assertion is repeated")
-        self._take("?")
-        if (self.at < len(self.text) and self.text[self.at] in "*+?") or _COUNT.match(self.text, self.at):
+            low = int(found[1])
+            high = int(found[3]) if found[3] else None if found[2] else low
+        if max(low, high or 0) > MAX_STATES:
+            raise SchemaError(f"it repeats something more than {MAX_STATES} times")
+        if high is not None and high < low:
+            raise SchemaError("the numbers of a repeat are out of order")
+        self._take(r"\?")
+        if self._take(_QUANTIFIER):
             raise SchemaError("a repeat is repeated without a group")
-        return ("repeat", atom, low, high)
+        return low, high
 
     def _atom(self, depth: int) -> Tree:
-        if _COUNT.match(self.text, self.at):
+        if self._take(_QUANTIFIER):
             raise SchemaError("there is nothing to repeat")
+        place = self._take(r"[$^]|\\[bB]")
+        if place:
+            return ("at", place[0][-1])
+        if self._take(r"\((?:\?:|\?<[A-Za-z_$][\w$]*>|(?!\?))"):
+            return self._group(depth + 1)
+        refused = self._take(r"\(\?(<?[=!])?")
+        if refused:
+            raise SchemaError(_REFUSED.get(refused[1], "a group begins with (? and is of no supported kind"))
+        if self._take(r"\["):
+            return self._class()
+        if self._take(r"\."):
+            return ("set", lambda char: char not in _LINE_ENDS, 1)
+        return ("set", _chars(self._character()), 1)
+
+    def _class(self) -> Tree:
+        negated = bool(self._take(r"\^"))
+        members: List[Chars] = []
+        while not self._take(r"\]"):
+            low = "\b" if self._take(r"\\b") else self._character()
+            high = low
+            if self._take(r"-(?!\])"):
+                high = "\b" if self._take(r"\\b") else self._character()
+            if isinstance(low, str) and isinstance(high, str):
+                if low > high:
+                    raise SchemaError("a range of characters is out of order")
+                members.append(_between(low, high))
+            else:  # no range, even if it looks like one: [\w-.]
+                members += [_chars(low), _chars(high)] + ([_chars("-")] if high is not low else [])
+        return ("set", lambda char: any(member(char) for member in members) != negated, 1 + len(members) // 2)
+
+    def _character(self) -> Union[str, Chars]:
         char = self._next()
-        if char in "^$":
-            return ("at", char)
-        if char == ".":
-            return ("set", CharSet(_NOT_DOT, negated=True))
-        if char == "[":
-            return ("set", self._class())
-        if char == "(":
-            return self._group(depth)
-        if char in "*+?":
-            raise SchemaError("there is nothing to repeat")
-        if char != "\\":
-            return ("set", CharSet(((ord(char), ord(char)),)))
-        if self.text.startswith(("b", "B"), self.at):
-            return ("at", self._next())
-        return ("set", self._escape())
+        return self._escape() if char == "\\" else char
 
-    def _group(self, depth: int) -> Tree:
-        if self.text.startswith(("?=", "?!"), self.at):
-            raise SchemaError("lookahead is supported only right after a leading ^")
-        if self.text.startswith(("?<=", "?<!"), self.at):
-            raise SchemaError("lookbehind is not supported")
-        name = re.compile(r"\?<[A-Za-z_$][\w$]*>").match(self.text, self.at)
-        if name:
-            self.at = name.end()
-        elif not self._take("?:") and self.text.startswith("?", self.at):
-            raise SchemaError("a group begins with (? and is of no supported kind")
-        tree = self._choice(depth + 1)
-        self._close()
-        return tree
-
-    def _escape(self) -> CharSet:
-        """What follows a backslash, as a set."""
-        category = _CATEGORY.match(self.text, self.at)
-        if category:
-            self.at = category.end()
-            name = _CATEGORIES.get(category[1].lower(), category[1])
-            if not re.match(r"(L[ultmo]?|M[nce]?|N[dlo]?|P[cdseifo]?|S[mcko]?|Z[slp]?|C[cfson]?)\Z", name):
-                raise SchemaError(f"the Unicode property {category[1]} is not supported")
-            return CharSet((), ((name, category[0][0] == "p"),))
-        number = _HEX.match(self.text, self.at)
-        if number:
-            self.at = number.end()
-            return _one(self._pair(int(number[1] or number[2] or number[3], 16)))
+    def _escape(self) -> Union[str, Chars]:
+        """What follows a backslash: a character, or several."""
+        found = self._take(_PROPERTY)
+        if found:
+            wanted, name = found[1] == "p", _CATEGORIES.get(found[2].lower(), found[2])
+            if not re.match(_CATEGORY, name):
+                raise SchemaError(f"the Unicode property {found[2]} is not supported")
+            return lambda char: category(char).startswith(name) == wanted
+        found = self._take(_PAIR)
+        if found:
+            return chr(0x10000 + ((int(found[1], 16) - 0x800) << 10) + int(found[2], 16) - 0xC00)
+        found = self._take(_CODE)
+        if found:
+            code = int(found[1] or found[2] or found[3], 16)
+            if code > 0x10FFFF:
+                raise SchemaError("an escape is beyond Unicode")
+            return chr(code)
+        found = self._take(r"c([A-Za-z])")
+        if found:
+            return chr(ord(found[1]) % 32)
+        if self._take(r"k|0[0-9]|[1-9]"):
+            raise SchemaError("backreferences are not supported")
         char = self._next()
         if char.lower() in _CLASSES:
-            ranges = _CLASSES[char.lower()]
-            return CharSet(ranges if char.islower() else _complement(ranges))
-        if char in _CONTROLS and not (char == "0" and self.text[self.at:self.at + 1].isdigit()):
-            return _one(_CONTROLS[char])
-        if char == "c" and re.match(r"[A-Za-z]", self.text[self.at:]):
-            return _one(ord(self._next()) % 32)
-        if char.isdigit() or char == "k":
-            raise SchemaError("backreferences are not supported")
+            chars, positive = _CLASSES[char.lower()], char.islower()
+            return lambda char: chars(char) == positive
+        if char in _CONTROLS:
+            return _CONTROLS[char]
         if char.isalpha():
             raise SchemaError(f"\\{char} is not an escape of ECMA-262")
-        return _one(ord(char))
-
-    def _pair(self, code: int) -> int:
-        """The code point of a surrogate pair written as two escapes."""
-        low = re.compile(r"\\u([dD][c-fC-F][0-9a-fA-F]{2})").match(self.text, self.at)
-        if low and 0xD800 <= code < 0xDC00:
-            self.at = low.end()
-            return 0x10000 + ((code - 0xD800) << 10) + int(low[1], 16) - 0xDC00
-        if code > _LAST:
-            raise SchemaError("an escape is beyond Unicode")
-        return code
-
-    def _class(self) -> CharSet:
-        negated = self._take("^")
-        ranges: Ranges = ()
-        categories: Tuple[Tuple[str, bool], ...] = ()
-        while not self._take("]"):
-            low = self._member()
-            if self.text.startswith("-", self.at) and not self.text.startswith("-]", self.at):
-                self.at += 1
-                high = self._member()
-                first, last = _code(low), _code(high)
-                if first is None or last is None:
-                    low = CharSet(low.ranges + high.ranges + ((45, 45),), low.categories + high.categories)
-                elif first > last:
-                    raise SchemaError("a range of characters is out of order")
-                else:
-                    low = CharSet(((first, last),))
-            ranges += low.ranges
-            categories += low.categories
-        return CharSet(ranges, categories, negated)
-
-    def _member(self) -> CharSet:
-        char = self._next()
-        if char != "\\":
-            return _one(ord(char))
-        return _one(8) if self._take("b") else self._escape()
+        return char
 
 
-def _one(code: int) -> CharSet:
-    return CharSet(((code, code),))
-
-
-def _code(chars: CharSet) -> Optional[int]:
-    single = len(chars.ranges) == 1 and chars.ranges[0][0] == chars.ranges[0][1] and not chars.categories
-    return chars.ranges[0][0] if single else None
+def _chars(member: Union[str, Chars]) -> Chars:
+    return _between(member, member) if isinstance(member, str) else member
