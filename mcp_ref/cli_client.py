@@ -37,52 +37,42 @@ KINDS = {"tools": "tools", "resources": "resources", "templates": "resourceTempl
 
 def add_commands(commands: Any) -> None:
     """Add the commands to the command line's subparsers."""
-    discover = commands.add_parser("discover", help="show what a server is, speaks and can do")
-    _common(discover, _discover)
-    listing = commands.add_parser("list", help="list what a server has")
-    _common(listing, _list)
+    _command(commands, "discover", _discover, "show what a server is, speaks and can do")
+    listing = _command(commands, "list", _list, "list what a server has")
     listing.add_argument("--kind", choices=KINDS, default="tools")
-    call = commands.add_parser("call", help="call a tool", description=(__doc__ or "").partition("\n\n")[2],
-                               formatter_class=argparse.RawDescriptionHelpFormatter)
-    _common(call, _call)
+    call = _command(commands, "call", _call, "call a tool", asks=True)
     call.add_argument("tool", metavar="TOOL")
     call.add_argument("--arg", action="append", default=[], metavar="NAME=VALUE",
                       help="an argument, read as the tool's schema says: text as it is, anything else as JSON")
     call.add_argument("--json", metavar="OBJECT", help="all arguments as one JSON object, sent as they are")
-    _asking(call)
-    read = commands.add_parser("read", help="read a resource")
-    _common(read, _read)
-    read.add_argument("uri", metavar="URI")
+    read = _command(commands, "read", _read, "read a resource", asks=True)
+    read.add_argument("uri", metavar="RESOURCE")
     read.add_argument("--out", metavar="FILE", help="write the octets to a file; without it, text is printed and "
                       "anything else goes to standard output as it is, unless that is a terminal")
-    _asking(read)
-    prompt = commands.add_parser("prompt", help="get a prompt")
-    _common(prompt, _prompt)
+    prompt = _command(commands, "prompt", _prompt, "get a prompt", asks=True)
     prompt.add_argument("prompt", metavar="NAME")
     prompt.add_argument("--arg", action="append", default=[], metavar="NAME=VALUE", help="an argument, a text")
-    _asking(prompt)
-    listen = commands.add_parser("listen", help="print changes as they happen, a line of JSON each, until Ctrl-C")
-    _common(listen, _listen)
+    listen = _command(commands, "listen", _listen, "print changes as they happen, a line of JSON each, until Ctrl-C")
     for name in ("tools", "prompts", "resources"):
         listen.add_argument(f"--{name}", action="store_true", help=f"changes of the list of {name}")
     listen.add_argument("--uri", action="append", default=[], metavar="URI", help="updates of this resource")
     listen.add_argument("--count", type=int, metavar="N", help="end after so many")
-    listen.add_argument("--idle", type=float, metavar="S", help="end after so many seconds without a sign of life")
 
 
-def _asking(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--no-input", action="store_true", help="do not let the server ask")
-    command.add_argument("--stdin", action="store_true", help="read answers from standard input though it is no "
-                         "terminal")
-
-
-def _common(command: argparse.ArgumentParser, run: Command) -> None:
-    command.add_argument("url", metavar="URL", help="the MCP endpoint, such as http://127.0.0.1:8000/mcp")
-    command.add_argument("--timeout", type=float, default=60.0, metavar="S", help="seconds in all (default: 60)")
-    command.add_argument("--header", action="append", default=[], metavar="'NAME: VALUE'", help="sent every time")
-    command.add_argument("--output", choices=("text", "json"), default="text", help="json: the result as it came")
-    command.add_argument("--raw", action="store_true", help="print the exact HTTP exchanges in place of the result")
-    command.set_defaults(run=functools.partial(_run, run))
+def _command(commands: Any, name: str, run: Command, help: str, asks: bool = False) -> Any:
+    """A command's parser, with the options of all. asks: whether the server may ask for input."""
+    made = commands.add_parser(name, help=help, description=(__doc__ or "").partition("\n\n")[2],
+                               formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("url", metavar="URL", help="the MCP endpoint, such as http://127.0.0.1:8000/mcp")
+    made.add_argument("--timeout", type=float, default=60.0, metavar="S", help="seconds in all (default: 60)")
+    made.add_argument("--header", action="append", default=[], metavar="'NAME: VALUE'", help="sent every time")
+    made.add_argument("--output", choices=("text", "json"), default="text", help="json: the result as it came")
+    made.add_argument("--raw", action="store_true", help="print the exact HTTP exchanges in place of the result")
+    if asks:
+        made.add_argument("--no-input", action="store_true", help="do not let the server ask")
+        made.add_argument("--stdin", action="store_true", help="read answers from standard input, terminal or not")
+    made.set_defaults(run=functools.partial(_run, run))
+    return made
 
 
 def _run(command: Command, options: argparse.Namespace) -> int:
@@ -208,6 +198,8 @@ def _pairs(options: argparse.Namespace) -> List[Tuple[str, str]]:
     pairs = [pair.partition("=") for pair in options.arg]
     if any(not name or not equals for name, equals, _ in pairs):
         raise UsageError("an argument is given as NAME=VALUE")
+    if len({name for name, _, _ in pairs}) < len(pairs):
+        raise UsageError("an argument is given twice")
     return [(name, text) for name, _, text in pairs]
 
 
@@ -272,10 +264,7 @@ def _prompt(client: "Client", options: argparse.Namespace) -> int:
 
 def _prompt_arguments(client: "Client", options: argparse.Namespace) -> Dict[str, str]:
     """What is given and not blank; where a required one is missing, what the user says. Raises UsageError."""
-    pairs = [(name, text) for name, text in _pairs(options) if text.strip()]
-    given = dict(pairs)
-    if len(given) < len(pairs):
-        raise UsageError("an argument is given twice")
+    given = {name: text for name, text in _pairs(options) if text.strip()}
     listed = next((each.get("arguments") for each in client.list_prompts() if each.get("name") == options.prompt), None)
     declared = {each["name"]: each for each in (listed if isinstance(listed, list) else ())
                 if isinstance(each, dict) and isinstance(each.get("name"), str) and each["name"] not in given}
@@ -298,11 +287,7 @@ def _listen(client: "Client", options: argparse.Namespace) -> int:
     every = not (options.tools or options.prompts or options.resources or options.uri)
     asked = {name: every or getattr(options, name) for name in ("tools", "prompts", "resources")}
     with contextlib.suppress(KeyboardInterrupt):
-        try:
-            subscription = client.listen(**asked, uris=options.uri, idle=options.idle)
-        except ValueError as error:
-            raise UsageError(str(error)) from None
-        with subscription:
+        with client.listen(**asked, uris=options.uri) as subscription:
             print(f"mcp_ref: granted: {json.dumps(subscription.honoured)}", file=sys.stderr, flush=True)
             for notification in itertools.islice(subscription, options.count):
                 if not options.raw:

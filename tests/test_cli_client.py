@@ -299,7 +299,6 @@ class Listening(Case):
                                                                             "subscription off"]))
             self.assertIn("subscriptionId", run("listen", stub.url, "--raw", "--count", "1").out)
             self.fails(run("listen", stub.url, "--count", "0"), 2, "--count")
-            self.fails(run("listen", stub.url, "--idle", "0"), 2, "above 0")
         with Stub(error(-32601, "Method not found", status=404)) as stub:
             self.fails(run("listen", stub.url), 1, "Method not found")
 

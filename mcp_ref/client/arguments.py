@@ -29,8 +29,6 @@ def from_pairs(pairs: Sequence[Tuple[str, str]], schema: Mapping[str, Any]) -> D
     properties = schema.get("properties")
     made: Dict[str, Any] = {}
     for name, text in pairs:
-        if name in made:
-            raise ValueError(f"argument {name} is given twice")
         types = _types(properties.get(name), schema) if isinstance(properties, Mapping) else set()
         made[name] = text if "string" in types else _value(f"argument {name}", text, types)
     return made

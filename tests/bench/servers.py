@@ -154,7 +154,7 @@ class Running:
 
 
 def _environment() -> dict[str, str]:
-    """The environment of a user: bytecode is kept between starts (under build/), even where a setting forbids it here."""
+    """The environment of a user: bytecode is kept between starts, under build/, whatever is set here."""
     made = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return {**made, "PYTHONPYCACHEPREFIX": str(ROOT / "build" / "bytecode")}
 
