@@ -17,6 +17,7 @@ from mcp_ref.base.errors import (
 )
 from mcp_ref.base.meta import LOG_LEVEL
 from mcp_ref.client.client import Client
+from mcp_ref.transports.connection import Deadline
 from tests.stub_http import ClientCase, Stub, events, raw, said
 
 
@@ -83,6 +84,9 @@ class Network(ClientCase):
                 with self.assertRaisesRegex(Timeout, "0.3 s"):
                     client.call_tool("t", timeout=0.3)
                 self.assertLess(time.monotonic() - began, 2.0)
+
+    def test_no_timeout_is_more_than_poll_takes(self) -> None:
+        self.assertLess(Deadline(float("inf")).left() * 1000, 2**31)
 
     def test_a_head_that_never_ends_times_out(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as listening:

@@ -24,8 +24,8 @@ from ..base.errors import Timeout, TransportError, Unreachable
 from ..base.jsonrpc import shown
 from .url import Address
 
-MAX_SECONDS = 10_000_000.0
-"""What an operating system still takes as a socket timeout, some 115 days."""
+MAX_SECONDS = 2_000_000.0
+"""What poll() still takes in 32 bits of milliseconds, some 23 days."""
 MAX_RECORD = 8 * 1024 * 1024
 CHUNK = 64 * 1024
 
