@@ -4,6 +4,7 @@ import json
 import logging
 import socket
 import threading
+import time
 import unittest
 
 from mcp_ref import Server
@@ -365,6 +366,22 @@ class Slow(Wire):
         client = self.client()
         self.assert_alive(client)
         self.assertTrue(client.closed())
+
+    def test_a_client_that_does_not_read_its_answer(self):
+        self.http.limits.write = 0.2
+        client = self.client()
+        body = message("tools/call", {"name": "echo", "arguments": {"text": "x" * 3_000_000}})
+        client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        for _ in range(8):
+            try:
+                client.request(body)
+            except OSError:
+                break
+        until = time.monotonic() + 10
+        while self.http.open and time.monotonic() < until:
+            threading.Event().wait(0.01)
+        self.assertFalse(self.http.open)
+        self.assert_alive()
 
     def test_more_connections_than_allowed(self):
         self.http.limits.idle = 10.0

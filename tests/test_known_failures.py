@@ -33,8 +33,8 @@ TESTS = {
             "test_cli.Serving.test_two_processes_share_a_key",
     "C032": "test_mrtr.State test_state_sealer.Sealer",
     "C035": "test_subscriptions.Core.test_ids_1_and_text_1_are_two_subscriptions test_client_listen.Reading",
-    "C037": "test_subscriptions.Core.test_nothing_between_the_ack_and_the_registration_is_lost test_client_listen.Opening "
-            "test_client_listen.AgainstTheServer",
+    "C037": "test_subscriptions.Core.test_nothing_between_the_ack_and_the_registration_is_lost "
+            "test_client_listen.Opening test_client_listen.AgainstTheServer",
     "C048": "test_tools.Results test_client.Tools",
     "C051": "test_json_schema.Semantics test_json_schema.Refusals test_json_schema.Bounds",
     "C053": "test_resources.Reading test_client_features.Resources",

@@ -30,12 +30,16 @@ from . import sse
 from .disconnects import Disconnects
 from .endpoint import Endpoint, refusal
 from .event_streams import EventStreams
-from .http_reader import Reader
+from .http_reader import Reader, bound
 
 if TYPE_CHECKING:
     from ..server.server import Server
 
 log = logging.getLogger("mcp_ref")
+
+SMALL = 64 * 1024
+"""Octets that a socket takes at once or nearly so; the time that more may take is bounded as a whole."""
+bounded_in_kernel = sys.platform == "linux"
 
 _REASONS = {status.value: status.phrase for status in HTTPStatus}
 _STREAM_HEAD = (b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\n"
@@ -47,13 +51,15 @@ class Limits:
 
     connections: served at once, one more is told 503. idle: how long a kept connection may be silent. arrive: how
     long a request may take to arrive. write: how long the peer may take to accept an answer. grace: how long answers
-    under way may take once the server is stopping. drain: octets of a refused body that are read away.
+    under way may take once the server is stopping. drain: octets of a refused body that are read away. awake: how long
+    a connection that is the only one is looked at for its next request before its thread sleeps.
     """
 
     def __init__(self, connections: int = 256, idle: float = 75.0, arrive: float = 20.0, write: float = 20.0,
-                 grace: float = 5.0, drain: int = 64 * 1024) -> None:
+                 grace: float = 5.0, drain: int = 64 * 1024, awake: float = 150e-6) -> None:
         self.connections, self.idle, self.arrive = connections, idle, arrive
         self.write, self.grace, self.drain = write, grace, drain
+        self.awake = awake if hasattr(socket, "MSG_DONTWAIT") else 0.0
 
 
 def _fields(headers: Iterable[Tuple[str, str]]) -> bytes:
@@ -80,6 +86,7 @@ class Connection(http.server.BaseHTTPRequestHandler):
     def setup(self) -> None:
         self.connection = self.request
         self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
+        bound(self.connection, socket.SO_SNDTIMEO, self.server.limits.write)
         self._reader = Reader(self.connection)
         self._streaming = self._unread = False
         self._chunked = True
@@ -93,7 +100,8 @@ class Connection(http.server.BaseHTTPRequestHandler):
         self.close_connection = False
         try:
             while not self.close_connection:
-                self._reader.wait(self.server.limits.idle)
+                alone = len(self.server.open) == 1
+                self._reader.wait(self.server.limits.idle, self.server.limits.awake if alone else 0.0)
                 self.server.busy.add(self.connection)
                 try:
                     self._serve_one()
@@ -175,8 +183,12 @@ class Connection(http.server.BaseHTTPRequestHandler):
             self._write(octets[:len(octets) - len(answer.body)] if self._head.method == "HEAD" else octets)
 
     def _write(self, data: bytes) -> None:
+        if len(data) <= SMALL and bounded_in_kernel:
+            return self.connection.sendall(data)
         self.connection.settimeout(self.server.limits.write)
         self.connection.sendall(data)
+        if bounded_in_kernel:
+            self.connection.settimeout(None)
 
     def send_continue(self) -> None:
         """Tell a client that waits for it to send its body."""

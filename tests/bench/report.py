@@ -9,7 +9,7 @@ from .wrk import Load
 
 SUBJECT = "mcp_ref"
 # The peer, and how many of its requests per second mcp_ref must reach.
-RATE_TARGETS = (("bare", 0.7), ("python_sdk", 4.0), ("python_sdk_uvloop", 4.0))
+RATE_TARGETS = (("bare", 0.7), ("python_sdk", 4.0))
 FIRST_ANSWER_TARGET = 0.12
 RESIDENT_TARGET = 30_000_000
 # Rounds that differ by more than this share of their median make no firm ratio.
