@@ -13,13 +13,21 @@ from typing import TYPE_CHECKING, Any, List
 if TYPE_CHECKING:
     from .authorization.introspection import Introspection
     from .authorization.resource_server import ResourceServer, static_tokens
-    from .base.errors import HTTPError, McpError, ProtocolError, SchemaError, Timeout, ToolError, TransportError
+    from .base.errors import (
+        HTTPError,
+        McpError,
+        ProtocolError,
+        ResourceNotFound,
+        SchemaError,
+        Timeout,
+        ToolError,
+        TransportError,
+    )
     from .client.client import Client
     from .patterns.mrtr import InputRequired, form, link, roots, sampling
     from .server import content
     from .server.context import Context
     from .server.prompts import PromptResult, assistant, user
-    from .server.resources import ResourceNotFound
     from .server.server import Server
     from .server.tools import ToolResult
 
@@ -28,7 +36,7 @@ __version__ = "0.1.0"
 _DEFINED_IN = {
     "Server": ".server.server", "Context": ".server.context", "ToolResult": ".server.tools",
     "PromptResult": ".server.prompts", "user": ".server.prompts", "assistant": ".server.prompts",
-    "ResourceNotFound": ".server.resources",
+    "ResourceNotFound": ".base.errors",
     "InputRequired": ".patterns.mrtr", "form": ".patterns.mrtr", "link": ".patterns.mrtr",
     "sampling": ".patterns.mrtr", "roots": ".patterns.mrtr",
     "ResourceServer": ".authorization.resource_server", "static_tokens": ".authorization.resource_server",

@@ -1,4 +1,4 @@
-"""The command line: `python -m mcp_ref serve|explain|discover|list|call …`.
+"""The command line: `python -m mcp_ref serve|explain|discover|list|call|read|prompt|listen …`.
 
 Exit status: 0 done; 1 the server or the tool said no; 2 wrong usage, or nothing could be started or reached.
 """

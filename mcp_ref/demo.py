@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from typing import Annotated, List, Optional
 
-from .base.errors import ToolError
+from .base.errors import ResourceNotFound, ToolError
 from .server.context import Context
-from .server.resources import ResourceNotFound
 from .server.server import Server
 
 server = Server("mcp_ref-demo", "0.1.0", title="mcp_ref demo",

@@ -3,9 +3,10 @@
 import unittest
 from typing import Any, Dict
 
+from mcp_ref import ResourceNotFound
 from mcp_ref.base.errors import InternalError, InvalidParams, ProtocolError, TransportError
 from mcp_ref.client.client import Client
-from mcp_ref.client.resources import NotFound, octets
+from mcp_ref.client.resources import octets
 from mcp_ref.server.server import Server
 from mcp_ref.transports.http_server import HTTPServer
 from tests.stub_http import ClientCase, asks, error, result
@@ -16,7 +17,7 @@ class Resources(ClientCase):
         script = [error(-32002, "gone", status=200, data={"uri": "u"}), error(-32602), result(contents=[])]
         with self.talk(*script) as (_, client):  # C053 B
             for code, data in ((-32002, {"uri": "u"}), (-32602, None)):
-                with self.assertRaises(NotFound) as caught:
+                with self.assertRaises(ResourceNotFound) as caught:
                     client.read_resource("u")
                 made = caught.exception
                 self.assertEqual((made.code, made.data, made.remote), (code, data, True))
@@ -27,16 +28,16 @@ class Resources(ClientCase):
         for code, kind in ((-32603, InternalError), (7, ProtocolError)):
             with self.talk(error(code)) as (_, client), self.assertRaises(kind) as caught:
                 client.read_resource("u")
-            self.assertNotIsInstance(caught.exception, NotFound)
+            self.assertNotIsInstance(caught.exception, ResourceNotFound)
         with self.talk(error(-32002)) as (_, client), self.assertRaises(ProtocolError) as caught:
             client.call_tool("t")
-        self.assertNotIsInstance(caught.exception, NotFound, "only a resource is not found")
+        self.assertNotIsInstance(caught.exception, ResourceNotFound, "only a resource is not found")
         form = {"a": {"method": "elicitation/create", "params": {"message": "m", "requestedSchema": {
             "type": "object", "properties": {"n": {"type": "string"}}, "required": ["n"]}}}}
         with self.talk(asks(form), on_elicit=lambda _: {"n": 7}) as (_, client):
             with self.assertRaises(InvalidParams) as refused:
                 client.read_resource("u")
-        self.assertNotIsInstance(refused.exception, NotFound, "our own refusal to send is not the server's word")
+        self.assertNotIsInstance(refused.exception, ResourceNotFound, "a refusal to send is not the server's word")
 
     def test_octets(self) -> None:
         good: Any = [({"blob": "+//+"}, b"\xfb\xff\xfe"), ({"blob": "-__-"}, b"\xfb\xff\xfe"),
@@ -58,7 +59,7 @@ class Resources(ClientCase):
             blob, = client.read_resource("demo://blob")["contents"]
             empty, = client.read_resource("demo://empty")["contents"]
             self.assertEqual((octets(blob), empty["text"]), (b"\xfb\xff\xfe" + bytes(100), ""))
-            with self.assertRaises(NotFound) as caught:
+            with self.assertRaises(ResourceNotFound) as caught:
                 client.read_resource("demo://none")
             self.assertEqual(caught.exception.data, {"uri": "demo://none"})
 

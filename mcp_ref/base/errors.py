@@ -17,7 +17,7 @@ Implements BASE-13, BASE-14, BASE-16, BASE-18 to BASE-23, META-09, META-13, HTTP
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Sequence, Tuple, Type
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Type
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -98,6 +98,15 @@ class InvalidParams(_Defined):
     """-32602: the parameters, `_meta` included, are not what the method takes."""
 
     defined = INVALID_PARAMS
+
+
+class ResourceNotFound(InvalidParams):
+    """-32602 "Resource not found", the URI in its data. A handler raises it, without arguments, to say so; a client
+    raises it for what a server answers resources/read with, be it -32602 or the older -32002 (RES-10, RES-12).
+    """
+
+    def __init__(self, uri: Optional[str] = None) -> None:
+        super().__init__("Resource not found", None if uri is None else {"uri": uri})
 
 
 class InternalError(_Defined):

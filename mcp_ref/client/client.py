@@ -144,8 +144,8 @@ class Client:
     def read_resource(self, uri: str, **options: Any) -> Dict[str, Any]:
         """The ReadResourceResult for a URI; `client.resources.octets` decodes each of its contents (server/resources).
 
-        Raises NotFound, an InvalidParams, where there is no such resource: for -32602 and for the older -32002, since
-        the parameters are well-formed. Contents that are an empty list are those of a resource without any.
+        Raises ResourceNotFound, an InvalidParams, where there is no such resource: for -32602 and for the older -32002,
+        since the parameters are well-formed. Contents that are an empty list are those of a resource without any.
         """
         try:
             result = self.request("resources/read", {"uri": uri}, **options)

@@ -8,21 +8,17 @@ from __future__ import annotations
 import base64
 from typing import Any, Mapping
 
-from ..base.errors import INVALID_PARAMS, RETIRED, InvalidParams, ProtocolError, TransportError
+from ..base.errors import INVALID_PARAMS, RETIRED, ProtocolError, ResourceNotFound, TransportError
 
 _STANDARD = str.maketrans("-_", "+/", " \t\r\n=")
 
 
-class NotFound(InvalidParams):
-    """The server has no such resource; `code` is the one that it said so with, -32602 or -32002."""
-
-
 def not_found(error: ProtocolError) -> ProtocolError:
-    """The NotFound for a server's error to resources/read that means it; any other error as it is."""
+    """The ResourceNotFound for a server's error to resources/read that means it; any other error as it is."""
     if not error.remote or error.code not in (INVALID_PARAMS, RETIRED):
         return error
-    made = NotFound(error.message, error.data)
-    made.code, made.remote = error.code, True
+    made = ResourceNotFound()
+    made.code, made.message, made.data, made.remote = error.code, error.message, error.data, True
     return made
 
 

@@ -26,9 +26,9 @@ from itertools import islice
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 from urllib.parse import quote
 
-from ..base.errors import InvalidParams
+from ..base.errors import InvalidParams, ResourceNotFound
 from .content import resource_contents
-from .resources import ResourceNotFound, ResourceTemplate
+from .resources import ResourceTemplate
 from .uri_template import is_uri
 
 MAX_DEPTH = 32

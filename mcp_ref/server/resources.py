@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
 from ..authorization.scopes import is_scoped, require_scopes, visible
-from ..base.errors import InvalidParams, SchemaError
+from ..base.errors import InvalidParams, ResourceNotFound, SchemaError
 from ..base.jsonrpc import shown
 from ..base.request import Request
 from .caching import Hints, hints
@@ -20,13 +20,6 @@ from .uri_template import UriTemplate, is_uri
 
 if TYPE_CHECKING:
     from .server import Server
-
-
-class ResourceNotFound(InvalidParams):
-    """-32602 "Resource not found" with the URI in its data; a handler raises it, without arguments, to say so."""
-
-    def __init__(self, uri: Optional[str] = None) -> None:
-        super().__init__("Resource not found", None if uri is None else {"uri": uri})
 
 
 class Readable(Registered):

@@ -184,7 +184,8 @@ class Connection(http.server.BaseHTTPRequestHandler):
 
     def _write(self, data: bytes) -> None:
         if len(data) <= SMALL and bounded_in_kernel:
-            return self.connection.sendall(data)
+            self.connection.sendall(data)
+            return
         self.connection.settimeout(self.server.limits.write)
         self.connection.sendall(data)
         if bounded_in_kernel:
