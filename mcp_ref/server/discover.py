@@ -19,4 +19,4 @@ def discover(server: "Server", request: Request) -> Dict[str, Any]:
                               "capabilities": server.capabilities}
     if server.instructions is not None:
         result["instructions"] = server.instructions
-    return server.hints.onto(result)
+    return server.hints_of(request.method).onto(result)

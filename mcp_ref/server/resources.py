@@ -177,7 +177,7 @@ def read(server: "Server", request: Request) -> Dict[str, Any]:
     def finish(value: Any) -> Dict[str, Any]:
         result = {"resultType": "complete", "contents": contents(uri, value, found.mime_type)}
         answered = "inputResponses" in request.params or "requestState" in request.params
-        return (Hints() if answered else found.hints(server.hints)).onto(result)
+        return (Hints() if answered else found.hints(server.hints_of(request.method))).onto(result)
 
     try:
         return attempt(server, request, uri, None, found.handler(arguments), finish)

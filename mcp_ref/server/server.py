@@ -47,7 +47,7 @@ from ..patterns.state_sealer import Claim, StateSealer, random_key
 from ..patterns.subscriptions import RESOURCE_UPDATED, Subscription, Subscriptions
 from ..transports.mirrors import Parameter
 from . import tools
-from .caching import hints
+from .caching import Hints, hints
 from .discover import discover
 from .listen import listen
 from .pagination import page
@@ -73,7 +73,8 @@ class Server:
     state_keys: secrets shared by all processes that serve this server; the first signs, all verify. Without one the
         server makes its own, and a retry reaches this process only. requestState is signed, not secret: put nothing
         in it that the client may not read.
-    state_ttl: seconds that a requestState holds. ttl_ms, cache_scope: caching hints of lists and discovery.
+    state_ttl: seconds that a requestState holds. ttl_ms, cache_scope: caching hints of lists, reads and discovery.
+    caching: those of one method where they differ, such as {"tools/list": (60_000, "public")}.
     page_size: items on a page of a list, None for all on one.
     max_subscriptions: subscriptions/listen streams open at once.
     logging: whether handlers may send log messages to clients, which is then advertised.
@@ -89,6 +90,7 @@ class Server:
                  website_url: Optional[str] = None, icons: Optional[Sequence[Dict[str, Any]]] = None,
                  instructions: Optional[str] = None, state_keys: Sequence[Union[str, bytes]] = (),
                  state_ttl: float = 600.0, ttl_ms: int = 0, cache_scope: str = "private",
+                 caching: Optional[Mapping[str, Tuple[Optional[int], Optional[str]]]] = None,
                  page_size: Optional[int] = None, max_subscriptions: int = 4096, cors: Sequence[str] = (),
                  rate_limits: Optional[Mapping[str, float]] = None, logging: bool = True,
                  auth: "Optional[ResourceServer]" = None) -> None:
@@ -98,6 +100,7 @@ class Server:
         self.info: Dict[str, Any] = {key: value for key, value in info.items() if value is not None}
         self.instructions = instructions
         self.hints = hints(ttl_ms, cache_scope)
+        self._hints_of = {method: hints(*given, self.hints) for method, given in (caching or {}).items()}
         self.page_size = page_size
         self.auth = auth
         self.cors = tuple(cors)
@@ -292,6 +295,10 @@ class Server:
 
     # Serving
 
+    def hints_of(self, method: str) -> Hints:
+        """The caching hints of a method's results."""
+        return self._hints_of.get(method, self.hints)
+
     def mirrored(self, request: Request) -> Sequence[Parameter]:
         """The parameters of the called tool that headers repeat; none for another method or an unknown tool."""
         if request.method == "tools/call":
@@ -376,5 +383,7 @@ class Server:
         items = {key: item.definition for key, item in visible(self, request, registry).items()}
         claim = Claim(principal_name(request), request.method, "", None, self.name)
         listed, rest = page({**items, **(more or {})}, request, self.cursor_sealer, claim, self.page_size)
-        given = self.hints._replace(scope="private") if private or is_scoped(registry) else self.hints
+        given = self.hints_of(request.method)
+        if private or is_scoped(registry):
+            given = given._replace(scope="private")
         return given.onto({"resultType": "complete", member: listed, **rest})
