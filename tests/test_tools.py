@@ -194,12 +194,14 @@ class Definitions(unittest.TestCase):
         server = Server("s", "1", ttl_ms=5000, caching={"tools/list": (None, "public"), "resources/read": (7, None)})
         server.tool(name="t")(lambda ctx: "")
         server.resource("demo://x", name="x")(lambda: "")
-        for method, params, expected in (("server/discover", {}, (5000, "private")), ("tools/list", {}, (5000, "public")),
+        for method, params, expected in (("server/discover", {}, (5000, "private")),
+                                         ("tools/list", {}, (5000, "public")),
                                          ("resources/list", {}, (5000, "private")),
                                          ("resources/read", {"uri": "demo://x"}, (7, "private"))):
             made = post(server, message(method, params)).result
             self.assertEqual((made["ttlMs"], made["cacheScope"]), expected, method)
-        for options in ({"caching": {"tools/list": (-1, None)}}, {"ttl_ms": -1}, {"ttl_ms": 1.5}, {"ttl_ms": True}, {"cache_scope": "shared"}):
+        for options in ({"caching": {"tools/list": (-1, None)}}, {"ttl_ms": -1}, {"ttl_ms": 1.5}, {"ttl_ms": True},
+                        {"cache_scope": "shared"}):
             with self.assertRaises(ValueError):
                 Server("s", "1", **options)
 

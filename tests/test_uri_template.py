@@ -3,41 +3,10 @@
 import random
 import time
 import unittest
+from urllib.parse import quote
 
 from mcp_ref.base.errors import SchemaError
 from mcp_ref.server.uri_template import MAX_URI, UriTemplate, is_uri
-
-VALUES = {"var": "value", "hello": "Hello World!", "empty": "", "path": "/foo/bar", "x": "1024", "y": "768",
-          "half": "50%",
-          "list": ["red", "green", "blue"], "keys": {"semi": ";", "dot": ".", "comma": ","}, "who": "fred",
-          "base": "http://example.com/home/", "empty_keys": {}, "none": None, "dub": "me/too", "v": "6", "n": 3,
-          "t": True}
-
-EXPANDED = {
-    "{var}": "value", "{hello}": "Hello%20World%21", "{half}": "50%25", "O{empty}X": "OX", "O{none}X": "OX",
-    "{x,y}": "1024,768", "{x,hello,y}": "1024,Hello%20World%21,768", "?{x,empty}": "?1024,", "{var:3}": "val",
-    "{var:30}": "value", "{list}": "red,green,blue", "{list*}": "red,green,blue",
-    "{keys}": "semi,%3B,dot,.,comma,%2C", "{keys*}": "semi=%3B,dot=.,comma=%2C",
-    "{+hello}": "Hello%20World!", "{+half}": "50%25", "{base}index": "http%3A%2F%2Fexample.com%2Fhome%2Findex",
-    "{+base}index": "http://example.com/home/index", "here?ref={+path}": "here?ref=/foo/bar",
-    "{+path:6}/here": "/foo/b/here", "{+keys*}": "semi=;,dot=.,comma=,",
-    "{#hello}": "#Hello%20World!", "foo{#empty}": "foo#", "foo{#none}": "foo",
-    "{#x,hello,y}": "#1024,Hello%20World!,768",
-    "X{.var}": "X.value", "X{.empty}": "X.", "X{.list*}": "X.red.green.blue", "X{.keys*}": "X.semi=%3B.dot=..comma=%2C",
-    "X{.empty_keys*}": "X", "{.who,who}": ".fred.fred", "{.half,who}": ".50%25.fred",
-    "{/var,x}/here": "/value/1024/here", "{/var,empty}": "/value/", "{/var,none}": "/value",
-    "{/list*}": "/red/green/blue",
-    "{/list*,path:4}": "/red/green/blue/%2Ffoo", "{/keys*}": "/semi=%3B/dot=./comma=%2C",
-    "{/who,dub}": "/fred/me%2Ftoo",
-    "{;x,y}": ";x=1024;y=768", "{;x,y,empty}": ";x=1024;y=768;empty", "{;v,none,who}": ";v=6;who=fred",
-    "{;list}": ";list=red,green,blue", "{;list*}": ";list=red;list=green;list=blue",
-    "{;keys*}": ";semi=%3B;dot=.;comma=%2C",
-    "{?x,y}": "?x=1024&y=768", "{?x,y,empty}": "?x=1024&y=768&empty=", "{?x,y,none}": "?x=1024&y=768",
-    "{?list}": "?list=red,green,blue", "{?list*}": "?list=red&list=green&list=blue",
-    "{?keys}": "?keys=semi,%3B,dot,.,comma,%2C", "{?keys*}": "?semi=%3B&dot=.&comma=%2C",
-    "?fixed=yes{&x}": "?fixed=yes&x=1024",
-    "{&var:3}": "&var=val", "{n}-{t}": "3-true", "Zürich/{var}": "Z%C3%BCrich/value",
-}
 
 MATCHED = [
     ("test://template/{id}/data", "test://template/123/data", {"id": "123"}),
@@ -108,19 +77,11 @@ UNREADABLE = ["x://{a}{b}", "x://{+a}{b}", "x://{a}/{a}", "x://{a:3}", "x://{&q}
               "x://s?a={b}{/c}"]
 
 
-class Expanding(unittest.TestCase):
-    def test_the_examples_of_the_rfc(self):
-        for text, expected in EXPANDED.items():
-            with self.subTest(text):
-                self.assertEqual(UriTemplate(text).expand(VALUES), expected)
-
-    def test_values_without_a_text_form_are_refused(self):
-        for text, value in (("{a}", object()), ("{a}", [None]), ("{a:3}", ["x"]), ("{a*}", {"k": []})):
-            with self.subTest(text), self.assertRaises(ValueError):
-                UriTemplate(text).expand({"a": value})
-
-    def test_what_matching_refuses_can_still_be_expanded(self):
-        self.assertEqual(UriTemplate("x://{a:3}{b}").expand({"a": "12345", "b": "6"}), "x://1236")
+def filled(text, values):
+    """A template of plain variables with the values in their places."""
+    for name, value in values.items():
+        text = text.replace("{%s}" % name, quote(value, safe=""))
+    return text
 
 
 class Matching(unittest.TestCase):
@@ -129,16 +90,16 @@ class Matching(unittest.TestCase):
             with self.subTest(f"{text} {uri}"):
                 self.assertEqual(UriTemplate(text).match(uri), expected)
 
-    def test_matching_inverts_expanding(self):
+    def test_what_was_put_in_comes_out(self):
         draw = random.Random(6570)
         alphabet = "ab.-_~ /?#&=,;%+é漢😀"
-        for text in ("x://{a}/{b}", "x://q{?a,b}", "x://{a}#{b}", "x://s?a={a}&b={b}", "x://z/{a},{b}"):
+        for text in ("x://{a}/{b}", "x://q?b={b}&a={a}", "x://{a}#{b}", "x://s?a={a}&b={b}", "x://z/{a},{b}"):
             template = UriTemplate(text)
             for _ in range(150):
                 values = {name: "v" + "".join(draw.choices(alphabet, k=draw.randint(0, 6))).replace("..", ".")
                           for name in template.variables}
                 values = {name: value.replace("/.", "/v") for name, value in values.items()}
-                uri = template.expand(values)
+                uri = filled(text, values)
                 self.assertEqual(template.match(uri), values, f"{text} {uri}")
                 self.assertTrue(is_uri(uri), uri)
 

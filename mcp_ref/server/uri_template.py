@@ -1,6 +1,6 @@
-"""server/resources, Resource Templates: URI templates (RFC 6570), filled in and matched back.
+"""server/resources, Resource Templates: which URIs belong to a URI template (RFC 6570), and with what values.
 
-Implements RES-09, RES-14. `expand` is the whole of RFC 6570. `match` is its inverse for what a server registers:
+Implements RES-09, RES-14. The forms that a server can register:
 
     {var}  {a,b}          text without / ? #              one segment, or a part of one
     {+path}               any text, / included
@@ -20,7 +20,7 @@ A match costs time linear in the URI's length for each part of the template, and
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 from urllib.parse import quote, unquote_to_bytes
 
 from ..base.errors import SchemaError
@@ -45,19 +45,14 @@ class _Operator(NamedTuple):
     first: str
     separator: str
     named: bool
-    if_empty: str
     reserved: bool
 
 
 _OPERATORS = {
-    "": _Operator("", ",", False, "", False),
-    "+": _Operator("", ",", False, "", True),
-    "#": _Operator("#", ",", False, "", True),
-    ".": _Operator(".", ".", False, "", False),
-    "/": _Operator("/", "/", False, "", False),
-    ";": _Operator(";", ";", True, "", False),
-    "?": _Operator("?", "&", True, "=", False),
-    "&": _Operator("&", "&", True, "=", False),
+    "": _Operator("", ",", False, False), "+": _Operator("", ",", False, True), "#": _Operator("#", ",", False, True),
+    ".": _Operator(".", ".", False, False), "/": _Operator("/", "/", False, False),
+    ";": _Operator(";", ";", True, False), "?": _Operator("?", "&", True, False),
+    "&": _Operator("&", "&", True, False),
 }
 
 
@@ -88,13 +83,6 @@ class UriTemplate:
         self.variables = tuple(each.name for each in listed)
         self.exploded = frozenset(each.name for each in listed if each.explode)
         self._matcher: Optional[_Matcher] = None
-
-    def expand(self, values: Mapping[str, Any]) -> str:
-        """The URI with these values: text, numbers, lists or dicts of them. None and what is missing is left out.
-
-        Raises ValueError for a value that has no text form.
-        """
-        return "".join(_quoted(part) if isinstance(part, str) else _expanded(*part, values) for part in self._parts)
 
     def matcher(self) -> "_Matcher":
         """What matches it, compiled once. Raises SchemaError for a template whose URIs cannot be read back."""
@@ -136,53 +124,11 @@ def _expression(inner: str) -> _Expression:
     return _OPERATORS[symbol], variables
 
 
-# Expansion
-
-
-def _quoted(text: str, reserved: bool = True) -> str:
-    """`text` percent-encoded; with `reserved`, what has a meaning in a URI stays, escapes included."""
-    if not reserved:
-        return quote(text, safe="")
+def _quoted(text: str) -> str:
+    """`text` percent-encoded, but for what has a meaning in a URI, escapes included."""
     pieces = re.split(r"(%[0-9A-Fa-f]{2})", text)
     return "".join(piece if index % 2 else quote(piece, safe=":/?#[]@!$&'()*+,;=")
                    for index, piece in enumerate(pieces))
-
-
-def _plain(value: Any) -> str:
-    if not isinstance(value, (str, int, float)):
-        raise ValueError(f"a variable of a URI template is text or a number, not {type(value).__name__}")
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _expanded(operator: _Operator, variables: Sequence[_Variable], values: Mapping[str, Any]) -> str:
-    pieces = [piece for variable in variables for piece in _pieces(operator, variable, values.get(variable.name))]
-    return operator.first + operator.separator.join(pieces) if pieces else ""
-
-
-def _pieces(operator: _Operator, variable: _Variable, value: Any) -> List[str]:
-    """What the separator stands between: one piece, or one for each item where exploded; none for no value."""
-    def encoded(item: Any) -> str:
-        return _quoted(_plain(item), operator.reserved)
-
-    def named(name: str, text: str) -> str:
-        return name + ("=" + text if text else operator.if_empty) if operator.named else text
-
-    if value is None or value in ([], (), {}):
-        return []
-    if not isinstance(value, (list, tuple, Mapping)):
-        return [named(variable.name, encoded(_plain(value)[:variable.most]))]
-    if variable.most is not None:
-        raise ValueError(f"{variable.name}:{variable.most} takes a text, not several values")
-    if not isinstance(value, Mapping):
-        items = [encoded(item) for item in value]
-        return [named(variable.name, item) for item in (items if variable.explode else [",".join(items)])]
-    pairs = [(encoded(name), encoded(item)) for name, item in value.items()]
-    if variable.explode:
-        return [named(*pair) if operator.named else "=".join(pair) for pair in pairs]
-    return [named(variable.name, ",".join(part for pair in pairs for part in pair))]
-
-
-# Matching
 
 
 class _Unit(NamedTuple):
@@ -242,7 +188,7 @@ def _units(section: str, reserved_stop: str) -> List[_Unit]:
             if operator.named:
                 prefix += variable.name + "="
             if variable.most is not None or (operator.named and variable.explode):
-                raise SchemaError(f"{variable.name} with a length, or as {{;{variable.name}*}}, can only be expanded")
+                raise SchemaError(f"{variable.name} with a length, or as {{;{variable.name}*}}, cannot be matched")
             units.append(_Unit(prefix, variable.name, stop, bool(operator.first), split))
     return units
 
