@@ -3,7 +3,7 @@ PYTHON ?= python3
 BUILD := build
 LINT := $(BUILD)/lint
 
-.PHONY: test lint requirements schema-suite conformance bench load dist clean
+.PHONY: test lint requirements schema-suite conformance peers bench load dist clean
 
 test:
 	$(PYTHON) -m tests
@@ -26,6 +26,9 @@ schema-suite:
 
 conformance:
 	$(PYTHON) -m tests.conformance
+
+peers:
+	$(PYTHON) -m tests.peers
 
 bench:
 	$(PYTHON) -m tests.bench

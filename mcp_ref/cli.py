@@ -6,7 +6,6 @@ Exit status: 0 done; 1 the server or the tool said no; 2 wrong usage, or nothing
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from typing import Any, List, Optional
 
@@ -27,7 +26,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     try:
         status = options.run(options)
     except (UsageError, McpError) as error:
-        print(f"mcp_ref: {error}", file=sys.stderr)
+        print("mcp_ref: " + " ".join(str(error).split()), file=sys.stderr)
         return 2 if isinstance(error, UsageError) else 1
     except BrokenPipeError:
         return 1
@@ -48,7 +47,6 @@ def parser(client: bool = True) -> argparse.ArgumentParser:
     explain = commands.add_parser("explain", help="print the validation ladder")
     explain.add_argument("topic", nargs="?", help="a rung's name, an HTTP status or an error code such as -32020")
     explain.set_defaults(run=_explain)
-    explain._negative_number_matcher = re.compile(r"-[0-9]+")
     return made
 
 
@@ -92,15 +90,12 @@ def load_server(name: str) -> Any:
         raise UsageError(f"expected MODULE:SERVER, such as travel:server, not {name!r}")
     sys.path.insert(0, os.getcwd())
     try:
-        found = getattr(importlib.import_module(module_name), attribute)
-    except ImportError as error:
-        raise UsageError(f"cannot import {module_name}: {error}") from None
-    except AttributeError:
-        raise UsageError(f"module {module_name} has no {attribute}") from None
-    except Exception as error:
-        raise UsageError(f"importing {module_name} failed: {type(error).__name__}: {error}") from None
+        module = importlib.import_module(module_name)
+    except (Exception, SystemExit) as error:
+        raise UsageError(f"cannot import {module_name}: {type(error).__name__}: {error}") from None
+    found = getattr(module, attribute, None)
     if not isinstance(found, Server):
-        raise UsageError(f"{name} is a {type(found).__name__}, not a mcp_ref Server")
+        raise UsageError(f"{module_name} has no {attribute}, or what it has is not a mcp_ref Server")
     return found
 
 
@@ -140,8 +135,7 @@ def _serve(options: argparse.Namespace) -> int:
         server.on_trace = lambda line: print(line, file=sys.stderr, flush=True)
     _allow_open_files()
     with running:
-        print(_banner(server, running.url), flush=True)
-        wait_for_signal()
+        wait_for_signal(lambda: print(_banner(server, running.url), flush=True))
     return 0
 
 

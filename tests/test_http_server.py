@@ -237,6 +237,31 @@ class Streams(Wire):
             self.assertEqual((last["id"], last["result"]["content"][0]["text"]), (3, "done"))
             self.assert_alive(client)
 
+    def test_threads_of_a_handler_do_not_send_into_each_other(self):
+        @self.mcp.tool
+        def crowd(ctx) -> str:
+            ready = threading.Barrier(4)
+
+            def shout(name):
+                ready.wait(5)
+                ctx.log("error", name * 2_000_000)
+
+            threads = [threading.Thread(target=shout, args=(name,)) for name in "abcd"]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join(10)
+            return "done"
+
+        client = self.client()
+        body = message("tools/call", {"name": "crowd"})
+        body["params"]["_meta"]["io.modelcontextprotocol/logLevel"] = "error"
+        client.request(body)
+        *logged, result = events(client.response().body)
+        self.assertEqual(sorted(one["params"]["data"][::1_999_999] for one in logged), ["aa", "bb", "cc", "dd"])
+        self.assertEqual(result["result"]["content"][0]["text"], "done")
+        self.assert_alive(client)
+
     def test_without_a_token_there_is_no_stream(self):
         client = self.client()
         client.request(self.steps(None))

@@ -132,17 +132,14 @@ class ResourceServer:
     def page(self, request: Request) -> Optional[Answer]:
         """The metadata document, if that is what is asked for, at either well-known path (ASDISC-05).
 
-        It needs no token. Host and Origin are checked all the same (HTTP-02), so that a page which got here by DNS
-        rebinding does not even learn that there is a server. Raises HTTPError.
+        It needs no token, but Host and Origin are checked all the same. Raises HTTPError.
         """
         head = request.head
         if head is None or head.target.split("?", 1)[0] not in self._paths:
             return None
         request.rung = "door"
-        if request.endpoint is not None:  # asked as for a POST there, so that only Host and Origin can be wrong
-            fields = {name: value for name, value in head.headers.items() if name in ("host", "origin")}
-            request.endpoint.door(Head("POST", getattr(request.endpoint, "path", "/"),
-                                       {**fields, "content-length": "0"}, head.repeated))
+        if request.endpoint is not None:
+            request.endpoint.admit(head)
         if head.method not in ("GET", "HEAD"):
             raise refusal(405, "method not allowed", "the metadata takes GET", [("Allow", "GET, HEAD")])
         return Answer(200, encode(self.metadata))

@@ -31,6 +31,9 @@ class Door(Protocol):
     def door(self, head: Head) -> None:
         """Raise HTTPError for a head that is not let in."""
 
+    def admit(self, head: Head) -> None:
+        """The part of it that every path asks, Host and Origin."""
+
 
 class Request:
     """A message being served.

@@ -185,8 +185,6 @@ class Round:
         self._given: Dict[str, Any] = given or {}
         token = params.get("requestState")
         if token is not None:
-            if not isinstance(token, str):
-                raise InvalidParams("Invalid params: requestState must be a string")
             self.number, self.answers, asked, self.state = sealer.open(token, claim)
         for key, request in asked.items():
             if key in self._given:

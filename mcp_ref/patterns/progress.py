@@ -6,8 +6,10 @@ Implements PROG-03, PROG-05, PROG-06, PROG-08, PROG-09.
 from __future__ import annotations
 
 import math
-from typing import Any, Callable, Dict, Optional, Union
+from typing import Any, Dict, Optional
 
+from ..base.meta import PROGRESS_TOKEN
+from ..base.request import Request
 from .allowance import Allowance
 
 BURST = 32
@@ -20,14 +22,16 @@ class Progress:
     The last step (progress equal to total) is never held back. Without a token nothing is sent.
     """
 
-    def __init__(self, token: Union[str, int, None], send: Optional[Callable[[Dict[str, Any]], None]]) -> None:
-        self._token, self._send = token, send
+    def __init__(self, request: Request) -> None:
+        self._request = request
+        self._token = request.meta.get(PROGRESS_TOKEN)
         self._last = -math.inf
         self._allowance = Allowance(BURST, PER_SECOND)
 
     def report(self, progress: float, total: Optional[float] = None, message: Optional[str] = None) -> None:
         """Send notifications/progress, unless there is no token, no increase, or too much was sent already."""
-        if self._token is None or self._send is None or not self._last < progress < math.inf:
+        send = self._request.notify
+        if self._token is None or send is None or not self._last < progress < math.inf:
             return
         if not self._allowance.take() and progress != total:
             return
@@ -37,8 +41,4 @@ class Progress:
             params["total"] = total
         if message is not None:
             params["message"] = message
-        self._send({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
-
-    def close(self) -> None:
-        """The request is complete: nothing is sent any more (PROG-09)."""
-        self._send = None
+        send({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})

@@ -106,17 +106,16 @@ class StateSealer:
             raise ValueError(f"the {self._what} would exceed {MAX_TOKEN} characters")
         return token
 
-    def open(self, token: str, claim: Claim) -> Any:
-        """The content of a token of ours that is in time and bound to `claim`; raises InvalidParams for any other."""
-        content = self._verified(token)
-        expiry, members, inner = content
+    def open(self, token: Any, claim: Claim) -> Any:
+        """The content of a token of ours that is in time and bound to `claim`; raises InvalidParams for all else."""
+        expiry, members, inner = self._verified(token)
         if self._clock() * 1000 >= expiry:
             raise InvalidParams(f"Invalid params: the {self._what} has expired")
         if members != claim.members():
             raise InvalidParams(f"Invalid params: the {self._what} belongs to another request")
         return inner
 
-    def _verified(self, token: str) -> List[Any]:
+    def _verified(self, token: Any) -> List[Any]:
         refused = InvalidParams(f"Invalid params: the {self._what} is not one that this server handed out")
         if not isinstance(token, str) or not token.isascii() or len(token) > MAX_TOKEN:
             raise refused

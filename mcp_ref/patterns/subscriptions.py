@@ -24,6 +24,10 @@ RESOURCE_UPDATED = "notifications/resources/updated"
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 MAX_URIS = 1000
 MAX_QUEUED = 256 * 1024
+MAX_ASKED = 192 * 1024
+"""Octets of the URIs asked for: they are matched, kept, and with an id of MAX_ID queued as the acknowledgment."""
+MAX_ID = 1024
+"""Octets of the id of a subscription, which each of its notifications repeats."""
 
 Matches = Callable[[str], object]  # None for a URI that is none of the template
 
@@ -112,6 +116,8 @@ class Subscriptions:
         the same one whenever it is asked. Raises
         InvalidParams, and TooManySubscriptions beyond the limit.
         """
+        if len(encode(id)) > MAX_ID:
+            raise InvalidParams(f"Invalid params: the id of a subscription has at most {MAX_ID} octets")
         honoured, templates = _honoured(requested, supported, known, template)
         made = Subscription(self, id, honoured, templates)
         before, after = _around_the_id(ACKNOWLEDGED, {"notifications": honoured})
@@ -179,6 +185,7 @@ def _honoured(requested: Any, supported: Sequence[str], known: Callable[[str], b
 def _uris(value: Any) -> Iterable[str]:
     if not isinstance(value, list) or not all(isinstance(uri, str) for uri in value):
         raise InvalidParams("Invalid params: params.notifications.resourceSubscriptions must be an array of strings")
-    if len(value) > MAX_URIS:
-        raise InvalidParams(f"Invalid params: at most {MAX_URIS} resourceSubscriptions in one subscription")
+    if len(value) > MAX_URIS or len(encode(value)) > MAX_ASKED:
+        raise InvalidParams(f"Invalid params: at most {MAX_URIS} resourceSubscriptions in one subscription, of at most "
+                            f"{MAX_ASKED} octets together")
     return list(dict.fromkeys(value))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional
 
-from ..base.meta import CLIENT_INFO, PROGRESS_TOKEN
+from ..base.meta import CLIENT_INFO
 from ..base.request import Request, RequestId
 from ..base.trace_context import trace_context
 from ..patterns import mrtr
@@ -55,6 +56,7 @@ class Context:
         self._progress: Optional[Progress] = None
         self._logs = logs
         self._log: Optional[RequestLog] = None
+        self._sending = threading.Lock()
 
     @property
     def request_id(self) -> Optional[RequestId]:
@@ -137,11 +139,12 @@ class Context:
         return listed
 
     def progress(self, progress: float, total: Optional[float] = None, message: Optional[str] = None) -> None:
-        """Report progress, if the client asked for it; what does not increase is not sent."""
+        """Report progress, if the client asked for it, from any thread; what does not increase is not sent."""
         self.check_cancelled()
-        if self._progress is None:
-            self._progress = Progress(self._request.meta.get(PROGRESS_TOKEN), self._request.notify)
-        self._progress.report(progress, total, message)
+        with self._sending:
+            if self._progress is None:
+                self._progress = Progress(self._request)
+            self._progress.report(progress, total, message)
 
     def log(self, level: str, data: Any, logger: Optional[str] = None) -> None:
         """Send a log message to the client, if it asked for this level or a lower one (server/utilities/logging).
@@ -149,9 +152,10 @@ class Context:
         level: one of the eight of RFC 5424. data: any JSON value, without secrets. Raises ValueError.
         """
         self.check_cancelled()
-        if self._log is None:
-            self._log = RequestLog(self._request, self._logs)
-        self._log.send(level, data, logger)
+        with self._sending:
+            if self._log is None:
+                self._log = RequestLog(self._request, self._logs)
+            self._log.send(level, data, logger)
 
     @property
     def cancelled(self) -> bool:
@@ -165,7 +169,5 @@ class Context:
 
     def close(self) -> None:
         """The handler has ended: a thread it left behind reports to nobody (PROG-09)."""
-        if self._progress is not None:
-            self._progress.close()
-        if self._log is not None:
-            self._log.close()
+        with self._sending:
+            self._request.notify = None

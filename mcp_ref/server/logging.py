@@ -21,8 +21,8 @@ class RequestLog:
     """
 
     def __init__(self, request: Request, declared: bool) -> None:
-        self._send = request.notify if declared else None
-        level = request.meta.get(LOG_LEVEL)
+        self._request = request
+        level = request.meta.get(LOG_LEVEL) if declared else None
         self._least: Optional[int] = None if level is None else LOG_LEVELS.index(level)
         self._allowance = Allowance(BURST, PER_SECOND)
 
@@ -31,15 +31,12 @@ class RequestLog:
         if level not in LOG_LEVELS:
             raise ValueError(f"a log level is one of {', '.join(LOG_LEVELS)}, not {level!r}")
         rank = LOG_LEVELS.index(level)
-        if self._least is None or rank < self._least or self._send is None:
+        send = self._request.notify
+        if self._least is None or rank < self._least or send is None:
             return
         if not self._allowance.take() and rank < LOG_LEVELS.index("error"):
             return
         params: Dict[str, Any] = {"level": level, "data": data}
         if logger is not None:
             params["logger"] = logger
-        self._send({"jsonrpc": "2.0", "method": "notifications/message", "params": params})
-
-    def close(self) -> None:
-        """The request is complete: nothing is sent any more."""
-        self._send = None
+        send({"jsonrpc": "2.0", "method": "notifications/message", "params": params})

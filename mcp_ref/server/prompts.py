@@ -14,6 +14,7 @@ from ..base.jsonrpc import shown
 from ..base.request import Request
 from . import content as blocks
 from .completion import choices
+from .pagination import listed
 from .registry import Registered
 from .running import attempt
 from .uri_template import is_uri
@@ -135,7 +136,7 @@ def advertise(server: "Server", methods: Dict[str, Any], capabilities: Dict[str,
 
 def list_prompts(server: "Server", request: Request) -> Dict[str, Any]:
     """prompts/list: those that the caller may use, in the order of registration (PROMPT-03 to PROMPT-05)."""
-    return server.listed(request, "prompts", server.prompts)
+    return listed(server, request, "prompts", server.prompts)
 
 
 def get(server: "Server", request: Request) -> Dict[str, Any]:

@@ -29,7 +29,7 @@ from .signature import signature
 if TYPE_CHECKING:
     from .context import Context
 
-Item = TypeVar("Item")
+
 
 
 class Registered:
@@ -37,7 +37,8 @@ class Registered:
 
     function: the handler, given the Context first if it takes `ctx`; it may be async, and may ask. name: that of the
     function by default. description: its docstring by default. title, icons, meta: as listed. scopes: what a caller
-    must be granted. schema: of the arguments; made from the function's annotations by default.
+    must be granted. schema: of the arguments; made from the function's annotations by default. key: what a registry
+    has it under, its name unless it is found by a URI.
 
     Raises SchemaError or ValueError for a definition that breaks a rule.
     """
@@ -47,7 +48,10 @@ class Registered:
                  meta: Optional[Dict[str, Any]] = None, scopes: Sequence[str] = (),
                  schema: Optional[Dict[str, Any]] = None) -> None:
         self.function = function
-        self.name = name or function.__name__
+        self.name = str(name or getattr(function, "__name__", ""))
+        self.key = self.name
+        if not self.name:
+            raise ValueError("a handler without a name of its own is given one, as name=…")
         self.scopes = scope_names(scopes)
         self.signature = signature(function, schema)
         self.validator = compile_schema(self.signature.schema)
@@ -68,6 +72,9 @@ class Registered:
         return lambda context: self.signature.call(self.function, context, arguments)
 
 
+Item = TypeVar("Item", bound=Registered)
+
+
 class Registry(Mapping[str, Item], Generic[Item]):
     """Items by key, in the order of their registration.
 
@@ -82,12 +89,12 @@ class Registry(Mapping[str, Item], Generic[Item]):
         self.used = False
         self._lock = threading.Lock()
 
-    def add(self, key: str, item: Item) -> None:
-        """Register `item`. Raises ValueError where the key is in use."""
+    def add(self, item: Item) -> None:
+        """Register `item`. Raises ValueError where its key is in use."""
         with self._lock:
-            if key in self._items:
-                raise ValueError(f"there is a {self._what} {key} already")
-            self._items = {**self._items, key: item}
+            if item.key in self._items:
+                raise ValueError(f"there is a {self._what} {item.key} already")
+            self._items = {**self._items, item.key: item}
             self.used = True
         self._changed()
 
@@ -98,10 +105,6 @@ class Registry(Mapping[str, Item], Generic[Item]):
             del left[key]
             self._items = left
         self._changed()
-
-    def get(self, key: object, default: object = None) -> "Item | None":  # type: ignore[override]
-        """The item of that key, or None."""
-        return self._items.get(key)  # type: ignore[call-overload,no-any-return]
 
     def named(self, name: Any) -> Item:
         """The item of a name that a client sent. Raises InvalidParams."""

@@ -14,6 +14,7 @@ from ..base.request import Request
 from .caching import Hints, hints
 from .completion import choices
 from .content import check_base64, resource_contents
+from .pagination import listed
 from .registry import Registered
 from .running import attempt
 from .uri_template import UriTemplate, is_uri
@@ -53,6 +54,7 @@ class Resource(Readable):
             raise ValueError(f"not a URI of RFC 3986, scheme included: {shown(uri)}")
         if self.signature.schema["properties"]:
             raise SchemaError(f"the handler of {uri} can take nothing but ctx, for the URI has no variables")
+        self.key = uri
         self.define(uri=uri, size=size)
 
 
@@ -67,7 +69,7 @@ class ResourceTemplate(Readable):
     def __init__(self, uri_template: str, function: Callable[..., Any], *,
                  instances: Optional[Callable[[], Iterable[Dict[str, Any]]]] = None, **options: Any) -> None:
         super().__init__(function, **options)
-        self.uri_template = uri_template
+        self.key = uri_template
         self.instances = instances
         self._template = UriTemplate(uri_template)
         self._template.matcher()
@@ -138,12 +140,12 @@ def list_resources(server: "Server", request: Request) -> Dict[str, Any]:
         for definition in template.instances() if template.instances is not None else ():
             if definition["uri"] not in server.resources:
                 instances.setdefault(definition["uri"], definition)
-    return server.listed(request, "resources", server.resources, instances, private=is_scoped(templates))
+    return listed(server, request, "resources", server.resources, instances, is_scoped(templates))
 
 
 def list_templates(server: "Server", request: Request) -> Dict[str, Any]:
     """resources/templates/list: those that the caller may read, in the order of registration."""
-    return server.listed(request, "resourceTemplates", server.resource_templates)
+    return listed(server, request, "resourceTemplates", server.resource_templates)
 
 
 def find(resources: Mapping[str, Resource], templates: Mapping[str, ResourceTemplate],

@@ -17,24 +17,10 @@ from __future__ import annotations
 
 import logging
 import threading
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Callable,
-    Dict,
-    Iterable,
-    List,
-    Mapping,
-    Optional,
-    Sequence,
-    Tuple,
-    TypeVar,
-    Union,
-    overload,
-)
+from functools import partial
+from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, Optional, Sequence, Tuple, TypeVar, Union, overload
 
 from .. import ladder
-from ..authorization.scopes import is_scoped, visible
 from ..base import versioning
 from ..base.errors import HTTPError, InternalError, McpError, ProtocolError, may_be_sent
 from ..base.jsonrpc import encode, shown
@@ -43,27 +29,31 @@ from ..base.request import Answer, Request
 from ..base.trace_context import trace_context
 from ..patterns.allowance import RateLimits
 from ..patterns.cancellation import Cancelled
-from ..patterns.state_sealer import Claim, StateSealer, random_key
+from ..patterns.state_sealer import StateSealer, random_key
 from ..patterns.subscriptions import RESOURCE_UPDATED, Subscription, Subscriptions
 from ..transports.mirrors import Parameter
 from . import tools
 from .caching import Hints, hints
 from .discover import discover
 from .listen import listen
-from .pagination import page
-from .registry import Registered, Registry
+from .registry import Item, Registry
 from .running import principal_name
 
 if TYPE_CHECKING:
     from ..authorization.resource_server import ResourceServer
-    from . import prompts, resources
-    from .files import Folder
+    from . import files, prompts, resources
 
 log = logging.getLogger("mcp_ref")
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-Listed = TypeVar("Listed", bound=Registered)
 Handler = Callable[["Server", Request], Any]
+
+
+def _decorator(add: Callable[[Any], object]) -> Callable[[Function], Function]:
+    def register(function: Function) -> Function:
+        add(function)
+        return function
+    return register
 
 
 class Server:
@@ -101,6 +91,8 @@ class Server:
         self.instructions = instructions
         self.hints = hints(ttl_ms, cache_scope)
         self._hints_of = {method: hints(*given, self.hints) for method, given in (caching or {}).items()}
+        if page_size is not None and page_size < 1:
+            raise ValueError(f"page_size is 1 or more, not {page_size}")
         self.page_size = page_size
         self.auth = auth
         self.cors = tuple(cors)
@@ -110,7 +102,7 @@ class Server:
         self.methods: Dict[str, Handler] = {}
         self.capabilities: Dict[str, Any] = {}
         self._refreshing = threading.Lock()
-        self._features: List[Any] = [tools]
+        self._features: Dict[Any, None] = {tools: None}
         self.subscriptions = Subscriptions(max_subscriptions, self.info)
         self.tools: Registry[tools.Tool] = Registry("tool", self.notify_tools_changed)
         self.resources: Registry[resources.Resource] = Registry("resource", self.notify_resources_changed)
@@ -122,7 +114,7 @@ class Server:
         self.set_state_keys(state_keys)
         self._refresh()
 
-    def set_state_keys(self, keys: Iterable[Union[str, bytes]]) -> None:
+    def set_state_keys(self, keys: Sequence[Union[str, bytes]]) -> None:
         """Put these keys in force, the signing one first; none at all means a fresh one for this process."""
         self.shared_key = bool(keys)
         listed = list(keys) or [random_key()]
@@ -142,16 +134,12 @@ class Server:
 
         The options are those of tools.Tool. Raises SchemaError or ValueError for a definition that breaks a rule.
         """
-        def register(handler: Function) -> Function:
-            self.add_tool(handler, **options)
-            return handler
+        register = _decorator(partial(self.add_tool, **options))
         return register if function is None else register(function)
 
     def add_tool(self, function: Callable[..., Any], **options: Any) -> tools.Tool:
         """Register a tool at any time; the options are those of tools.Tool. Raises ValueError for a name in use."""
-        tool = tools.Tool(function, **options)
-        self.tools.add(tool.name, tool)
-        return tool
+        return self._add(self.tools, tools.Tool(function, **options))
 
     def remove_tool(self, name: str) -> None:
         """Take a tool away. Raises KeyError where there is none of that name."""
@@ -163,20 +151,14 @@ class Server:
 
         Raises SchemaError or ValueError for a definition that breaks a rule.
         """
-        def register(handler: Function) -> Function:
-            add: Callable[..., Any] = self.add_resource_template if "{" in uri else self.add_resource
-            add(uri, handler, **options)
-            return handler
-        return register
+        add: Callable[..., Any] = self.add_resource_template if "{" in uri else self.add_resource
+        return _decorator(partial(add, uri, **options))
 
     def add_resource(self, uri: str, function: Callable[..., Any], **options: Any) -> resources.Resource:
         """Register a resource at any time. Raises ValueError for a URI in use."""
-        from . import resources
+        from . import completion, resources
 
-        self._serve_feature(resources)
-        resource = resources.Resource(uri, function, **options)
-        self.resources.add(uri, resource)
-        return resource
+        return self._add(self.resources, resources.Resource(uri, function, **options), resources, completion)
 
     def remove_resource(self, uri: str) -> None:
         """Take a resource away. Raises KeyError where there is none of that URI."""
@@ -185,28 +167,24 @@ class Server:
     def add_resource_template(self, uri_template: str, function: Callable[..., Any],
                               **options: Any) -> resources.ResourceTemplate:
         """Register a resource template at any time. Raises ValueError for one in use."""
-        from . import resources
+        from . import completion, resources
 
-        self._serve_feature(resources)
         template = resources.ResourceTemplate(uri_template, function, **options)
-        self.resource_templates.add(uri_template, template)
-        return template
+        return self._add(self.resource_templates, template, resources, completion)
 
     def remove_resource_template(self, uri_template: str) -> None:
         """Take a resource template, or a folder by the template it has, away. Raises KeyError where there is none."""
         self.resource_templates.remove(uri_template)
 
-    def add_folder(self, uri: str, path: str, **options: Any) -> "Folder":
+    def add_folder(self, uri: str, path: str, **options: Any) -> files.Folder:
         """List and serve the files of a folder under `uri`, which ends with /; the options are those of files.Folder.
 
         Raises ValueError.
         """
-        from . import resources
-        from .files import Folder
+        from . import completion, files, resources
 
-        self._serve_feature(resources)
-        folder = Folder(uri, path, **options)
-        self.resource_templates.add(folder.uri_template, folder)
+        folder = files.Folder(uri, path, **options)
+        self._add(self.resource_templates, folder, resources, completion)
         return folder
 
     @overload
@@ -220,19 +198,14 @@ class Server:
 
         The options are those of prompts.Prompt. Raises SchemaError or ValueError for a definition that breaks a rule.
         """
-        def register(handler: Function) -> Function:
-            self.add_prompt(handler, **options)
-            return handler
+        register = _decorator(partial(self.add_prompt, **options))
         return register if function is None else register(function)
 
     def add_prompt(self, function: Callable[..., Any], **options: Any) -> prompts.Prompt:
         """Register a prompt at any time; options as for prompts.Prompt. Raises ValueError for a name in use."""
-        from . import prompts
+        from . import completion, prompts
 
-        self._serve_feature(prompts)
-        prompt = prompts.Prompt(function, **options)
-        self.prompts.add(prompt.name, prompt)
-        return prompt
+        return self._add(self.prompts, prompts.Prompt(function, **options), prompts, completion)
 
     def remove_prompt(self, name: str) -> None:
         """Take a prompt away. Raises KeyError where there is none of that name."""
@@ -246,20 +219,17 @@ class Server:
         """
         from . import completion
 
-        def register(handler: Function) -> Function:
+        def add(function: Callable[..., Any]) -> None:
             found = self.prompts.get(target) or self.resource_templates.get(target)
-            completion.register(found, target, argument, handler)
+            completion.register(found, target, argument, function)
             self._refresh()
-            return handler
-        return register
+        return _decorator(add)
 
-    def _serve_feature(self, feature: Any) -> None:
-        """Serve what a page's module has from now on; it is loaded when first used, to start soon."""
-        from . import completion
-
-        for module in (feature, completion):
-            if module not in self._features:
-                self._features.append(module)
+    def _add(self, registry: "Registry[Item]", item: Item, *features: Any) -> Item:
+        """Register `item`, and serve its features, the modules of their pages; they load when first used."""
+        self._features.update(dict.fromkeys(features))
+        registry.add(item)
+        return item
 
     def _refresh(self) -> None:
         """Advertise what there is: a method is served only with its capability (the method rung)."""
@@ -301,11 +271,9 @@ class Server:
 
     def mirrored(self, request: Request) -> Sequence[Parameter]:
         """The parameters of the called tool that headers repeat; none for another method or an unknown tool."""
-        if request.method == "tools/call":
-            name = request.params.get("name")
-            tool = self.tools.get(name) if isinstance(name, str) else None
-            return tool.mirrored if tool is not None else ()
-        return ()
+        name = request.params.get("name") if request.method == "tools/call" else None
+        tool = self.tools.get(name) if isinstance(name, str) else None
+        return () if tool is None else tool.mirrored
 
     def handle(self, request: Request) -> Answer:
         """The answer to one message. Raises nothing but Cancelled, when nobody waits for an answer any more."""
@@ -320,14 +288,22 @@ class Server:
             log.exception("%s failed (request %s)", shown(request.method), shown(request.id))
             failure = InternalError("Internal error")
             answer = self._refused(request, failure)
-        if self.on_trace is not None:
-            self.on_trace(ladder.trace(request, failure))
+        self._trace(request, failure)
         if log.isEnabledFor(logging.INFO):
             log.info("%s id=%s %s trace=%s", shown(request.method), shown(request.id), answer.status,
                      trace_context(request.meta).get("traceparent", "-"))
         if request.cancelled:
+            if answer.stream is not None:
+                answer.stream.close()
             raise Cancelled()
         return answer
+
+    def _trace(self, request: Request, failure: Optional[McpError]) -> None:
+        if self.on_trace is not None:
+            try:
+                self.on_trace(ladder.trace(request, failure))
+            except Exception:  # a closed stderr, for example, is no reason to leave a client without its answer
+                log.exception("the trace of a request cannot be written")
 
     def _served(self, request: Request) -> Answer:
         document = self.auth.page(request) if self.auth is not None else None
@@ -340,9 +316,6 @@ class Server:
         result = self.methods[request.method](self, request)
         if isinstance(result, Subscription):
             return Answer(200, content_type="text/event-stream", stream=result)
-        return self._complete(request, result)
-
-    def _complete(self, request: Request, result: Dict[str, Any]) -> Answer:
         return Answer(200, encode({"jsonrpc": "2.0", "id": request.id, "result": stamped(result, self.info)}))
 
     def _refused(self, request: Request, error: Union[ProtocolError, HTTPError]) -> Answer:
@@ -369,21 +342,4 @@ class Server:
         from ..transports.http_server import HTTPServer, wait_for_signal  # sockets only where they are used
 
         with HTTPServer(self, host, port, **options) as running:
-            log.warning("serving %s at %s", self.name, running.url)
-            wait_for_signal()
-
-    def listed(self, request: Request, member: str, registry: "Registry[Listed]",
-               more: Optional[Mapping[str, Any]] = None, private: bool = False) -> Dict[str, Any]:
-        """The result of a list method: the page asked for, with its caching hints.
-
-        member: what the list is called in the result. registry: what is listed of is what the caller may use. more:
-        further definitions by key. Where the list depends on who asks, or if `private`, its cacheScope is private
-        whatever the server's is, on every page and to everybody (C061). Raises InvalidParams.
-        """
-        items = {key: item.definition for key, item in visible(self, request, registry).items()}
-        claim = Claim(principal_name(request), request.method, "", None, self.name)
-        listed, rest = page({**items, **(more or {})}, request, self.cursor_sealer, claim, self.page_size)
-        given = self.hints_of(request.method)
-        if private or is_scoped(registry):
-            given = given._replace(scope="private")
-        return given.onto({"resultType": "complete", member: listed, **rest})
+            wait_for_signal(lambda: log.warning("serving %s at %s", self.name, running.url))

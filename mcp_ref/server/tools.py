@@ -18,6 +18,7 @@ from ..base.request import Request
 from ..patterns.cancellation import Cancelled
 from ..transports.mirrors import annotated_parameters
 from . import content as blocks
+from .pagination import listed
 from .registry import Registered
 from .running import attempt
 from .signature import typed
@@ -63,8 +64,6 @@ class Tool(Registered):
                  output_schema: Optional[Dict[str, Any]] = None, annotations: Optional[Dict[str, Any]] = None,
                  strict: bool = False, accept_unasked: bool = False, **options: Any) -> None:
         super().__init__(function, schema=input_schema, **options)
-        if not self.name:
-            raise ValueError("a tool has a name")
         if not _NAME.fullmatch(self.name):
             log.warning("tool %s: names should have 1 to 128 of A-Z a-z 0-9 _ - . (TOOL-15, TOOL-17)", shown(self.name))
         self.strict = strict
@@ -155,7 +154,7 @@ def advertise(server: "Server", methods: Dict[str, Any], capabilities: Dict[str,
 
 def list_tools(server: "Server", request: Request) -> Dict[str, Any]:
     """tools/list: those that the caller may use, in the order of registration (TOOL-07 to TOOL-10)."""
-    return server.listed(request, "tools", server.tools)
+    return listed(server, request, "tools", server.tools)
 
 
 def call(server: "Server", request: Request) -> Dict[str, Any]:

@@ -16,19 +16,6 @@ from ..base.request import Request
 TICK = 0.1
 
 
-class _Watch:
-    __slots__ = ("_disconnects", "_socket", "_request")
-
-    def __init__(self, disconnects: "Disconnects", connection: socket.socket, request: Request) -> None:
-        self._disconnects, self._socket, self._request = disconnects, connection, request
-
-    def __enter__(self) -> None:
-        self._disconnects.enter(self._socket, self._request)
-
-    def __exit__(self, *_: object) -> None:
-        self._disconnects.leave(self._request)
-
-
 class Disconnects:
     """Sets `Request.cancelled` on the requests of clients that closed their connection, within two ticks."""
 
@@ -46,10 +33,6 @@ class Disconnects:
         """End the thread."""
         self._stopping = True
         self._wake.set()
-
-    def watching(self, connection: socket.socket, request: Request) -> _Watch:
-        """A context in which `request` is watched."""
-        return _Watch(self, connection, request)
 
     def enter(self, connection: socket.socket, request: Request) -> None:
         """Begin to watch."""
@@ -75,7 +58,7 @@ class Disconnects:
                 if not self._watched:
                     self._wake.wait()
             pause.wait(TICK)
-            now = dict(list(self._watched.items()))
+            now = dict(self._watched)
             lasting = [pair for key, pair in now.items() if seen.get(key) is pair]
             seen = now
             self._look(lasting)
@@ -90,6 +73,17 @@ class Disconnects:
                 request.cancelled = True
 
 
+_PEEK = socket.MSG_PEEK | getattr(socket, "MSG_DONTWAIT", 0)
+
+
+def _at_end(connection: socket.socket) -> bool:
+    """Whether the peer has sent its last. Never waits: the connection's own thread may have been faster to read."""
+    try:
+        return connection.recv(1, _PEEK) == b""
+    except (BlockingIOError, socket.timeout):
+        return False
+
+
 if hasattr(select, "poll"):
     _HUNG_UP = getattr(select, "POLLRDHUP", 0) | select.POLLHUP | select.POLLERR
 
@@ -100,9 +94,9 @@ if hasattr(select, "poll"):
         events = poll.poll(0)
         if not events:
             return False
-        return bool(events[0][1] & _HUNG_UP) or connection.recv(1, socket.MSG_PEEK) == b""
+        return bool(events[0][1] & _HUNG_UP) or _at_end(connection)
 else:
     def _closed(connection: socket.socket) -> bool:
         """Whether the peer closed: a socket that is readable and has nothing to read."""
         readable, _, _ = select.select([connection], [], [], 0)
-        return bool(readable) and connection.recv(1, socket.MSG_PEEK) == b""
+        return bool(readable) and _at_end(connection)

@@ -23,6 +23,7 @@ DEFAULT_PORTS = {"http": "80", "https": "443"}
 
 _AUTHORITY = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5}))?")
 _ORIGIN = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.+)")
+_PATH = re.compile(r"/[\x21\x22\x24-\x3e\x40-\x7e]*")
 _PARAMETER = re.compile(r"mcp-param-[!#$%&'*+.^_`|~0-9a-z-]+")
 _WEIGHT = re.compile(r"(?:0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)")
 
@@ -61,11 +62,13 @@ class Endpoint:
     octets. cors: web origins whose pages may call it; they are let in like `origins`, their preflights are answered,
     and what they may read is exposed to them. public: further host names it is reached by, through a proxy.
 
-    Raises ValueError for an origin that is none.
+    Raises ValueError for a path or an origin that is none.
     """
 
     def __init__(self, path: str = "/mcp", host: str = "127.0.0.1", origins: Iterable[str] = (),
                  max_body: int = 4 * 1024 * 1024, cors: Iterable[str] = (), public: Iterable[str] = ()) -> None:
+        if not _PATH.fullmatch(path):
+            raise ValueError(f"a path begins with / and is spelled as in a request line, without a query: {path!r}")
         self.path = path
         self.max_body = max_body
         self.local = host.strip("[]").lower() in LOOPBACK or host.startswith("127.")
@@ -88,24 +91,22 @@ class Endpoint:
             raise refusal(404, "not found", f"the MCP endpoint of this server is {self.path}")
         if head.method != "POST":
             raise refusal(405, "method not allowed", "the MCP endpoint takes POST", [("Allow", "POST")])
-        self._check_host(head)
-        self._check_origin(head.headers.get("origin"))
+        self.admit(head)
         self._check_length(head.headers)
 
-    def _check_host(self, head: Head) -> None:
-        value = head.headers.get("host")
-        if value is None or "host" in head.repeated:
+    def admit(self, head: Head) -> None:
+        """Host and Origin, whatever the path: a page that got here by DNS rebinding is told nothing (HTTP-02)."""
+        host, source = head.headers.get("host"), head.headers.get("origin")
+        if host is None or "host" in head.repeated:
             raise refusal(400, "bad request", "exactly one Host header is required")
-        place = authority(value)
+        place = authority(host)
         if place is None or (self.local and place[0] not in self.hosts):
             raise refusal(403, "forbidden", "the Host header names no host that this server serves")
-
-    def _check_origin(self, value: Optional[str]) -> None:
-        if value is None:
+        if source is None:
             return
-        place = origin(value)
-        local = self.local and place is not None and place[0] in DEFAULT_PORTS and place[1] in LOOPBACK
-        if place is None or not (local or place in self.origins):
+        named = origin(source)
+        local = self.local and named is not None and named[0] in DEFAULT_PORTS and named[1] in LOOPBACK
+        if not local and named not in self.origins:
             raise refusal(403, "forbidden", "the Origin header names no origin that this server allows")
 
     def _check_length(self, headers: Mapping[str, str]) -> None:
@@ -125,7 +126,7 @@ class Endpoint:
     def exposed(self, head: Head) -> Tuple[Tuple[str, str], ...]:
         """The header fields that let a page of an allowed origin read the answer; none for anybody else."""
         value = head.headers.get("origin")
-        if value is None or not self.cors or origin(value) not in self.cors:
+        if value is None or origin(value) not in self.cors:
             return ()
         return (("Access-Control-Allow-Origin", value), ("Vary", "Origin"),
                 ("Access-Control-Expose-Headers", "WWW-Authenticate, Retry-After"))

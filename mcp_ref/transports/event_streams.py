@@ -47,10 +47,16 @@ class Stream:
 
 
 class EventStreams:
-    """Feeds event streams from one thread. keep_alive: seconds of silence after which a comment is sent."""
+    """Feeds event streams from one thread. keep_alive: seconds of silence after which a comment is sent.
+
+    Raises ValueError for a keep_alive that is not above 0.
+    """
 
     def __init__(self, keep_alive: float = 15.0) -> None:
+        if not keep_alive > 0:
+            raise ValueError(f"keep-alive is a number of seconds above 0, not {keep_alive}")
         self.keep_alive = keep_alive
+        self._tick = min(1.0, keep_alive / 4)
         self.streams: Dict[Stream, None] = {}
         self._selector = selectors.DefaultSelector()
         self._ready: Deque[Stream] = collections.deque()
@@ -103,7 +109,7 @@ class EventStreams:
     def _run(self) -> None:
         swept = time.monotonic()
         while not self._stopping:
-            for key, events in self._selector.select(min(1.0, self.keep_alive / 4)):
+            for key, events in self._selector.select(self._tick):
                 if key.data is None:
                     self._hear_wake()
                 elif events & selectors.EVENT_READ and not self._hear(key.data):
@@ -115,7 +121,7 @@ class EventStreams:
                 stream.queued = False
                 self._flush(stream)
             now = time.monotonic()
-            if now - swept >= min(1.0, self.keep_alive / 4):
+            if now - swept >= self._tick:
                 swept = now
                 self._keep_alive(now)
         for stream in list(self.streams):

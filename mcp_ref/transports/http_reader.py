@@ -27,7 +27,7 @@ _LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([\x21-\x7e]+) HTTP/1\.([01]
 _ABSOLUTE = re.compile(r"https?://([^/?#]*)(/.*)?", re.IGNORECASE)
 _FIELD_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
-_CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?")
+_CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,8})(?:[ \t]*;[\t\x20-\x7e\x80-\xff]*)?")
 
 
 class Gone(Cancelled):
@@ -54,7 +54,7 @@ class Reader:
     def __init__(self, connection: socket.socket) -> None:
         self._socket = connection
         self._bound = 0.0
-        self.buffer = b""
+        self.buffer = bytearray()  # bytes would be copied whole at each octet of a drip, and at each small chunk
         self.deadline = 0.0
 
     def _receive(self, seconds: float) -> bytes:
@@ -69,9 +69,10 @@ class Reader:
         awake: of these, the seconds to look again and again before going to sleep. A client that asks at once after
         each answer is served half again as fast, for to be woken takes longer than to answer.
         """
+        self.buffer = self.buffer.lstrip(b"\r\n")
         while not self.buffer:
             try:
-                self.buffer = self._look(awake) or self._receive(idle)
+                self.buffer += self._look(awake) or self._receive(idle)
             except (OSError, ValueError):
                 raise Gone from None
             if not self.buffer:
@@ -106,7 +107,8 @@ class Reader:
         while True:
             end = self.buffer.find(b"\r\n\r\n", 0, MAX_HEAD)
             if end >= 0:
-                raw, self.buffer = self.buffer[:end], self.buffer[end + 4:]
+                raw = bytes(self.buffer[:end])
+                del self.buffer[:end + 4]
                 break
             if len(self.buffer) >= MAX_HEAD:
                 raise refusal(431, "request header fields too large", f"a head has at most {MAX_HEAD} octets")
@@ -120,7 +122,9 @@ class Reader:
         path = target.decode("ascii")
         absolute = _ABSOLUTE.fullmatch(path)
         if absolute is not None:
-            headers["host"], path = absolute.group(1), absolute.group(2) or "/"
+            path = absolute.group(2) or "/"
+            if "host" in headers:  # it must be there (RFC 9112, section 3.2), though it counts for nothing
+                headers["host"] = absolute.group(1)
         return Head(method.decode("ascii"), path, headers, frozenset(repeated)), minor == b"1"
 
     def body(self, head: Head, endpoint: Endpoint) -> bytes:
@@ -133,38 +137,40 @@ class Reader:
     def _exactly(self, count: int) -> bytes:
         while len(self.buffer) < count:
             self._more()
-        data, self.buffer = self.buffer[:count], self.buffer[count:]
+        data = bytes(self.buffer[:count])
+        del self.buffer[:count]
         return data
 
     def _line(self) -> bytes:
         while True:
             end = self.buffer.find(b"\r\n", 0, 1024)
             if end >= 0:
-                line, self.buffer = self.buffer[:end], self.buffer[end + 2:]
+                line = bytes(self.buffer[:end])
+                del self.buffer[:end + 2]
                 return line
             if len(self.buffer) >= 1024:
                 raise refusal(400, "bad request", "a line of the chunked body is too long")
             self._more()
 
     def _chunks(self, endpoint: Endpoint) -> bytes:
-        parts = []
-        total = 0
+        body = bytearray()
         while True:
             match = _CHUNK_LINE.fullmatch(self._line())
             if match is None:
                 raise refusal(400, "bad request", "the chunked body is malformed")
             size = int(match.group(1), 16)
-            total += size
-            if total > endpoint.max_body:
+            if len(body) + size > endpoint.max_body:
                 raise endpoint.too_large()
             if size == 0:
                 break
-            parts.append(self._exactly(size))
+            body += self._exactly(size)
             if self._exactly(2) != b"\r\n":
                 raise refusal(400, "bad request", "the chunked body is malformed")
         for _ in range(MAX_FIELDS):
-            if not self._line():
-                return b"".join(parts)
+            line = self._line()
+            if not line:
+                return bytes(body)
+            _fields(line.decode("latin-1"))  # what is no field could be the end of the body to another reader
         raise refusal(400, "bad request", "the chunked body has too many trailers")
 
     def linger(self, seconds: float, limit: int) -> None:

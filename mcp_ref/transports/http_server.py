@@ -19,7 +19,7 @@ import sys
 import threading
 import time
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional, Tuple
 
 from ..base.errors import HTTPError
 from ..base.jsonrpc import encode
@@ -82,6 +82,7 @@ class Connection(http.server.BaseHTTPRequestHandler):
     """One connection: requests read and answered in turn until either side closes it."""
 
     server: "HTTPServer"
+    _message: Request
 
     def setup(self) -> None:
         self.connection = self.request
@@ -91,7 +92,6 @@ class Connection(http.server.BaseHTTPRequestHandler):
         self._streaming = self._unread = False
         self._chunked = True
         self._head = Head("", "", {})
-        self._message: Optional[Request] = None
 
     def finish(self) -> None:
         """Nothing is buffered that would have to be flushed."""
@@ -126,18 +126,28 @@ class Connection(http.server.BaseHTTPRequestHandler):
         self._head = head
         if not self._chunked or "close" in head.headers.get("connection", "").lower():
             self.close_connection = True
-        body = _Body(self, reader, head)
-        message = self._message = Request(body, head, self._notify, server.endpoint)
+        self._body_read = False
+        message = self._message = Request(self._read_body, head, self._notify, server.endpoint)
         server.disconnects.enter(self.connection, message)
         try:
             answer = server.endpoint.preflight(head) or server.mcp.handle(message)
         finally:
             server.disconnects.leave(message)
-        if not body.done and not reader.drain(head, server.limits.drain):
+            del self._message  # which may be large, and the next request long in coming
+        if not self._body_read and not reader.drain(head, server.limits.drain):
             self.close_connection = self._unread = True
         if answer.stream is not None:
             return self._hand_over(answer.stream)
         self._send(answer)
+
+    def _read_body(self) -> bytes:
+        """The body of the request under way; called when a rung asks for it, which a client may wait to be told."""
+        expected = self._chunked and self._head.headers.get("expect", "").lower() == "100-continue"
+        if expected and not self._reader.buffer:
+            self._write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        data = self._reader.body(self._head, self.server.endpoint)
+        self._body_read = True
+        return data
 
     def _hand_over(self, subscription: Subscription) -> None:
         """Give the connection to the thread that feeds all long-lived streams; this one is done with it."""
@@ -147,11 +157,11 @@ class Connection(http.server.BaseHTTPRequestHandler):
         self.server.streams.adopt(self.connection, subscription, self._chunked, head)
 
     def _exposed(self) -> bytes:
-        return _fields(self.server.endpoint.exposed(self._head)) if self.server.endpoint.cors else b""
+        return _fields(self.server.endpoint.exposed(self._head))
 
     def _notify(self, message: Dict[str, Any]) -> None:
         """Send a notification ahead of the answer; the first one opens the event stream."""
-        if self._message is not None and self._message.cancelled:
+        if self._message.cancelled:
             raise Cancelled()
         data = sse.event(encode(message))
         opening = b""
@@ -161,9 +171,7 @@ class Connection(http.server.BaseHTTPRequestHandler):
         try:
             self._write(opening + self._chunk(data))
         except OSError:
-            self.close_connection = True
-            if self._message is not None:
-                self._message.cancelled = True
+            self.close_connection = self._message.cancelled = True
             raise Cancelled() from None
 
     def _framing(self, last: bool) -> bytes:
@@ -191,27 +199,6 @@ class Connection(http.server.BaseHTTPRequestHandler):
         if bounded_in_kernel:
             self.connection.settimeout(None)
 
-    def send_continue(self) -> None:
-        """Tell a client that waits for it to send its body."""
-        self._write(b"HTTP/1.1 100 Continue\r\n\r\n")
-
-
-class _Body:
-    """The body of one request, read when a rung asks for it; `done` says whether it was."""
-
-    __slots__ = ("_connection", "_reader", "_head", "done")
-
-    def __init__(self, connection: Connection, reader: Reader, head: Head) -> None:
-        self._connection, self._reader, self._head = connection, reader, head
-        self.done = False
-
-    def __call__(self) -> bytes:
-        if self._head.headers.get("expect", "").lower() == "100-continue" and not self._reader.buffer:
-            self._connection.send_continue()
-        data = self._reader.body(self._head, self._connection.server.endpoint)
-        self.done = True
-        return data
-
 
 class HTTPServer(http.server.ThreadingHTTPServer):
     """Serves one `Server` over Streamable HTTP, on a thread of its own, until `stop`; also a context manager.
@@ -220,7 +207,7 @@ class HTTPServer(http.server.ThreadingHTTPServer):
     origins let in beside loopback ones. cors: web origins whose pages may call it, beside the server's own. limits:
     bounds. keep_alive: seconds between comments on a silent event stream.
 
-    Raises OSError where the address cannot be bound, ValueError for an origin that is none.
+    Raises OSError where the address cannot be bound, ValueError for a path, an origin or a keep_alive that is none.
     """
 
     daemon_threads = True
@@ -266,7 +253,9 @@ class HTTPServer(http.server.ThreadingHTTPServer):
     def stop(self) -> None:
         """Stop: no new connection, answers under way finished within the grace period, then everything closed."""
         self.stopping = True
-        self.shutdown()
+        if self._accepting.ident is not None:
+            self.shutdown()
+        self.server_close()  # at once, so that who connects now is refused instead of kept waiting
         until = time.monotonic() + self.limits.grace
         self.streams.end_all()
         while (self.busy or self.streams.streams) and time.monotonic() < until:
@@ -276,7 +265,6 @@ class HTTPServer(http.server.ThreadingHTTPServer):
             _hang_up(connection)
         self.streams.stop()
         self.disconnects.stop()
-        self.server_close()
 
     def __enter__(self) -> "HTTPServer":
         return self.start()
@@ -340,10 +328,11 @@ def _hang_up(connection: socket.socket) -> None:
         pass
 
 
-def wait_for_signal() -> None:
-    """Return at SIGINT or SIGTERM; call it from the main thread."""
+def wait_for_signal(announce: Callable[[], None]) -> None:
+    """Return at SIGINT or SIGTERM; call it from the main thread. announce: called once neither can be missed."""
     stop = threading.Event()
     for name in ("SIGINT", "SIGTERM"):
         signal.signal(getattr(signal, name), lambda *_: stop.set())
+    announce()
     while not stop.wait(3600):
         pass

@@ -31,6 +31,7 @@ NODE_PACKAGES = {
     "@modelcontextprotocol/node": "2.1.2",
     "node": "24.21.0",
 }
+NODE_CLIENT = {"@modelcontextprotocol/client": "2.4.0"}  # not measured; tests/peers has it call our server
 START_TIMEOUT = 30.0
 INSTALL_TIMEOUT = 600.0
 
@@ -59,18 +60,20 @@ def install_python_sdk() -> None:
 
 
 def install_typescript_sdk() -> None:
-    """The TypeScript SDK and a current Node in one folder, our server's source beside them."""
-    wanted = [f"{name}@{version}" for name, version in NODE_PACKAGES.items()]
+    """The TypeScript SDK and a current Node in one folder, our programs' sources beside them."""
+    packages = {**NODE_PACKAGES, **NODE_CLIENT}
+    wanted = [f"{name}@{version}" for name, version in packages.items()]
     if not _installed(NODE_HOME, wanted):
         if shutil.which("npm") is None:
             raise BenchError("npm is not installed")
         NODE_HOME.mkdir(parents=True, exist_ok=True)
         # Node's package puts its binary in place by an install script, which newer npm runs only if it is listed.
-        manifest = {"private": True, "dependencies": NODE_PACKAGES, "allowScripts": {"node": True}}
+        manifest = {"private": True, "dependencies": packages, "allowScripts": {"node": True}}
         (NODE_HOME / "package.json").write_text(json.dumps(manifest), encoding="utf-8")
         _run(["npm", "install", "--prefix", str(NODE_HOME), "--no-audit", "--no-fund", "--loglevel=error"])
         _mark(NODE_HOME, wanted)
-    shutil.copy(SOURCES / "typescript_sdk_server.mjs", NODE_HOME)
+    for source in SOURCES.glob("*.mjs"):
+        shutil.copy(source, NODE_HOME)
 
 
 def _installed(home: Path, wanted: list[str]) -> bool:
