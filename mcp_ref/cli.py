@@ -22,6 +22,9 @@ def main(arguments: Optional[List[str]] = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     words = sys.argv[1:] if arguments is None else arguments
+    if not words:
+        parser().print_help(sys.stderr)
+        return 2
     options = parser(client=words[:1] != ["serve"]).parse_args(words)
     try:
         status = options.run(options)
@@ -53,18 +56,20 @@ def parser(client: bool = True) -> argparse.ArgumentParser:
 def _serve_parser(commands: Any) -> None:
     serve = commands.add_parser("serve", help="run a server")
     serve.add_argument("server", nargs="?", metavar="MODULE:SERVER", help="the server to run (default: the demo)")
-    serve.add_argument("--host", default="127.0.0.1")
-    serve.add_argument("--port", type=int, default=8000, help="0 for any free port")
-    serve.add_argument("--path", default="/mcp")
-    serve.add_argument("--origin", action="append", default=[], metavar="URL", help="a web origin to let in")
+    serve.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: 127.0.0.1)")
+    serve.add_argument("--port", type=int, default=8000, help="0 for any free port (default: 8000)")
+    serve.add_argument("--path", default="/mcp", help="the endpoint's path (default: /mcp)")
+    serve.add_argument("--origin", action="append", default=[], metavar="URL",
+                       help="a web origin to let in beside loopback ones, and its host as this server's Host")
     serve.add_argument("--cors", action="append", default=[], metavar="ORIGIN",
-                       help="a web origin whose pages may call this server")
+                       help="a web origin to let in and to answer with the CORS headers that browsers ask for")
     serve.add_argument("--keep-alive", type=float, default=15.0, metavar="SECONDS",
                        help="between comments on a silent event stream (default: 15)")
     serve.add_argument("--state-key-env", metavar="NAME", help="the environment variable with the key that seals "
                        "requestState, shared by all processes; several separated by commas, the newest first")
     serve.add_argument("--trace", action="store_true", help="print the rungs that each request climbs")
-    serve.add_argument("--log-level", default="warning", choices=["debug", "info", "warning", "error"])
+    serve.add_argument("--log-level", default="warning", choices=["debug", "info", "warning", "error"],
+                       help="of the server's own log, on standard error (default: warning)")
     serve.set_defaults(run=_serve)
 
 

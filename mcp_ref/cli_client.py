@@ -61,7 +61,8 @@ def add_commands(commands: Any) -> None:
 
 def _command(commands: Any, name: str, run: Command, help: str, asks: bool = False) -> Any:
     """A command's parser, with the options of all. asks: whether the server may ask for input."""
-    made = commands.add_parser(name, help=help, description=(__doc__ or "").partition("\n\n")[2],
+    told = (__doc__ or "").rstrip().split("\n\n")[1:3 if asks else 2]
+    made = commands.add_parser(name, help=help, description="\n\n".join([help[0].upper() + help[1:] + ".", *told]),
                                formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("url", metavar="URL", help="the MCP endpoint, such as http://127.0.0.1:8000/mcp")
     made.add_argument("--timeout", type=float, default=60.0, metavar="S", help="seconds in all (default: 60)")

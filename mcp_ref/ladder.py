@@ -8,7 +8,7 @@ its rungs come from both.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Callable, List, NamedTuple, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, List, NamedTuple, Optional, Tuple
 
 from .base import jsonrpc, versioning
 from .base import meta as base_meta
@@ -140,16 +140,22 @@ def climb(request: Request, server: "Server") -> None:
 
 
 def trace(request: Request, error: Optional[McpError]) -> str:
-    """One line: the rungs passed, and the one that answered; no values of the request but its method and id."""
+    """One line: the rungs passed, and the one that answered; no values of the request but its method and id.
+
+    Nor can a request make it more than that: a method with a blank in it is quoted, and long ones are cut.
+    """
     names = [rung.name for rung in (LADDER if request.head is not None else _STDIO)]
     reached = names.index(request.rung)
-    method = request.method if request.method.isprintable() else jsonrpc.shown(request.method)
+    plain = request.method.isprintable() and " " not in request.method and len(request.method) <= 60
+    method = request.method if plain else jsonrpc.shown(request.method)
     what = f"{method or '?'} id={jsonrpc.shown(request.id) if request.id is not None else '-'}:"
     if error is None:
         return " ".join([what] + [f"{name} ok" for name in names[: reached + 1]])
     code = f"{error.code} " if isinstance(error, ProtocolError) else ""
     status = error.status if isinstance(error, (ProtocolError, HTTPError)) else 500
-    message = error.message if isinstance(error, ProtocolError) else ""
+    message: Any = error.message if isinstance(error, ProtocolError) else ""
+    if not isinstance(message, str) or not message.isprintable() or len(message) > 200:
+        message = jsonrpc.shown(message, 200)
     beyond = reached == len(names) - 1 and not isinstance(error, MethodNotFound)
     passed = names if beyond else names[:reached]
     last = "handler" if beyond else names[reached]

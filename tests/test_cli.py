@@ -58,6 +58,18 @@ class Serving(unittest.TestCase):
                 self.assertEqual(process.wait(10), 0)
             self.assertEqual(process.stderr.read(), "")
 
+    @unittest.skipUnless(hasattr(signal, "pthread_kill"), "this system does not send signals to one thread")
+    def test_a_signal_that_another_thread_takes_stops_it_too(self):
+        lines = ("import signal, threading", "from mcp_ref import Server", "server = Server('stopping', '1')",
+                 "@server.tool", "def stop() -> str:",
+                 "    signal.pthread_kill(threading.get_ident(), signal.SIGTERM)", "    return 'stopped'")
+        self.module("stopping", "\n".join(lines))
+        process = self.start("stopping:server", "--port", "0")
+        with RawClient(self.banner(process)[0]) as client:
+            client.request(message("tools/call", {"name": "stop"}))
+            self.assertIn(b"stopped", client.response().body)
+            self.assertEqual(process.wait(10), 0)
+
     def test_an_answer_under_way_is_finished(self):
         process = self.start("--port", "0")
         url, _ = self.banner(process)
@@ -161,7 +173,10 @@ class Explaining(unittest.TestCase):
         self.assertEqual(status, 0)
         for command in cli.parser()._subparsers._group_actions[0].choices:
             self.assertIn(command, text)
-            self.assertEqual(self.run_cli(command, "--help")[0], 0)
+            status, told, _ = self.run_cli(command, "--help")
+            self.assertEqual(status, 0)
+            self.assertEqual("--no-input" in told, "asked in the terminal" in told, f"{command} asks, or does not")
+        self.assertEqual(self.run_cli()[::2], (2, text), "without a command, the help is what went wrong")
 
 
 if __name__ == "__main__":

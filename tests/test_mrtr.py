@@ -302,7 +302,8 @@ class Capabilities(unittest.TestCase):
             self.assertEqual(reply.result["resultType"], "complete")
 
     def test_a_form_that_breaks_the_rules_of_forms_is_the_servers_fault(self):
-        for fields in ({"x": {"type": "object"}}, {"x": {"type": "strng"}}, {"x": True}):
+        for fields in ({"x": {"type": "object"}}, {"x": {"type": "strng"}}, {"x": True}, {"x": {"type": "array"}},
+                       {"x": {"type": "array", "items": {"type": "object"}}}):
             server = Server("s", "1")
             server.tool(name="t")(lambda ctx, fields=fields: str(ctx.elicit("k", "?", fields)))
             with self.assertLogs("mcp_ref", "ERROR"):

@@ -48,6 +48,9 @@ class Forms(unittest.TestCase):
         self.assertEqual(shown.count("age (a whole number, 18 or more): "), 6)
         made, _ = ask({"mail": {"type": "string", "format": "email"}}, "", "no", "a@b.example", "s", required=["mail"])
         self.assertEqual(made, accepted(mail="a@b.example"))
+        made, shown = ask({"name": {"type": "string", "minLength": 1}}, "", "Ada", "s", required=["name"])
+        self.assertEqual(made, accepted(name="Ada"))
+        self.assertIn("name (text, length 1 or more): That must not be empty.", shown)
         made, _ = ask({"ok": {"type": "boolean"}}, "maybe", "N", "s")
         self.assertEqual(made, accepted(ok=False))
 

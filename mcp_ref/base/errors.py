@@ -4,8 +4,9 @@ Implements BASE-13, BASE-14, BASE-16, BASE-18 to BASE-23, META-09, META-13, HTTP
 
     McpError
       ProtocolError        a JSON-RPC error: raised here to be sent, raised by the client when received
-        ParseError -32700, InvalidRequest -32600, MethodNotFound -32601, InvalidParams -32602, InternalError -32603,
-        HeaderMismatch -32020, MissingClientCapability -32021, UnsupportedProtocolVersion -32022
+        ParseError -32700, InvalidRequest -32600, MethodNotFound -32601, InvalidParams -32602 (ResourceNotFound),
+        InternalError -32603, HeaderMismatch -32020, MissingClientCapability -32021,
+        UnsupportedProtocolVersion -32022; RateLimited 1429 and TooManySubscriptions 1503, which are our own
       HTTPError            an HTTP answer that is no JSON-RPC message
       Timeout              no answer within the time given
       TransportError       the peer cannot be reached, or what it sent is not MCP
@@ -19,14 +20,6 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Type
 
-PARSE_ERROR = -32700
-INVALID_REQUEST = -32600
-METHOD_NOT_FOUND = -32601
-INVALID_PARAMS = -32602
-INTERNAL_ERROR = -32603
-HEADER_MISMATCH = -32020
-MISSING_REQUIRED_CLIENT_CAPABILITY = -32021
-UNSUPPORTED_PROTOCOL_VERSION = -32022
 RESERVED = (-32099, -32020)
 RETIRED = -32002
 
@@ -68,7 +61,7 @@ class ProtocolError(McpError):
 class _Defined(ProtocolError):
     """An error whose code the specification defines."""
 
-    defined = INTERNAL_ERROR
+    defined: int
     status = 400
 
     def __init__(self, message: str, data: Any = None) -> None:
@@ -78,26 +71,26 @@ class _Defined(ProtocolError):
 class ParseError(_Defined):
     """-32700: the body is not strict UTF-8 JSON."""
 
-    defined = PARSE_ERROR
+    defined = -32700
 
 
 class InvalidRequest(_Defined):
     """-32600: the body is JSON but no JSON-RPC 2.0 request or notification."""
 
-    defined = INVALID_REQUEST
+    defined = -32600
 
 
 class MethodNotFound(_Defined):
     """-32601: no such method here, or its capability is not advertised (HTTP 404, HTTP-27)."""
 
-    defined = METHOD_NOT_FOUND
+    defined = -32601
     status = 404
 
 
 class InvalidParams(_Defined):
     """-32602: the parameters, `_meta` included, are not what the method takes."""
 
-    defined = INVALID_PARAMS
+    defined = -32602
 
 
 class ResourceNotFound(InvalidParams):
@@ -112,14 +105,14 @@ class ResourceNotFound(InvalidParams):
 class InternalError(_Defined):
     """-32603: the server's own fault; says nothing of the cause, which is in the server's log (HTTP 500)."""
 
-    defined = INTERNAL_ERROR
+    defined = -32603
     status = 500
 
 
 class HeaderMismatch(_Defined):
     """-32020: a header is missing, malformed or differs from the body."""
 
-    defined = HEADER_MISMATCH
+    defined = -32020
 
 
 class MissingClientCapability(_Defined):
@@ -128,7 +121,7 @@ class MissingClientCapability(_Defined):
     required: the capabilities object that was needed, for example {"elicitation": {"form": {}}}.
     """
 
-    defined = MISSING_REQUIRED_CLIENT_CAPABILITY
+    defined = -32021
 
     def __init__(self, message: str, required: Mapping[str, Any]) -> None:
         super().__init__(message, {"requiredCapabilities": dict(required)})
@@ -137,7 +130,7 @@ class MissingClientCapability(_Defined):
 class UnsupportedProtocolVersion(_Defined):
     """-32022: a version this server does not implement; data names the supported ones (HTTP-26)."""
 
-    defined = UNSUPPORTED_PROTOCOL_VERSION
+    defined = -32022
 
     def __init__(self, requested: str, supported: Sequence[str]) -> None:
         super().__init__("Unsupported protocol version", {"supported": list(supported), "requested": requested})

@@ -119,13 +119,12 @@ def is_id(value: Any) -> bool:
 def framing(request: Request) -> None:
     """The framing rung: one strict JSON object, a JSON-RPC 2.0 request or notification with object params.
 
-    Sets message, id, method and params. An id that can be read is set before anything is refused, so that the
+    Sets id, method and params. An id that can be read is set before anything is refused, so that the
     refusal carries it (BASE-12). Raises ParseError, InvalidRequest, InvalidParams.
     """
     message = decode(request.read_body())
     if not isinstance(message, dict):
         raise InvalidRequest("Invalid Request: body must be a single JSON-RPC request object")
-    request.message = message
     has_id = "id" in message
     good_id = has_id and is_id(message["id"])
     if good_id:

@@ -45,11 +45,12 @@ class Request:
     notify: sends a notification (a dict) to the client ahead of the answer.
     endpoint: what the request came in through, which is what the door rung asks; None on stdio.
 
-    Learned on the ladder, None until then: message, id, method, params, meta, version, capabilities, principal.
+    Learned on the ladder, empty until then: id, method, params, meta, version, capabilities, principal.
+    rung: the last that was asked. cancelled: set by the transport, from any thread, once nobody waits for the answer.
     """
 
-    __slots__ = ("head", "read_body", "notify", "message", "id", "method", "params", "meta", "version",
-                 "capabilities", "principal", "rung", "cancelled", "endpoint")
+    __slots__ = ("head", "read_body", "notify", "id", "method", "params", "meta", "version", "capabilities",
+                 "principal", "rung", "cancelled", "endpoint")
 
     def __init__(
         self,
@@ -62,7 +63,6 @@ class Request:
         self.read_body = read_body
         self.notify = notify
         self.endpoint = endpoint
-        self.message: Dict[str, Any] = {}
         self.id: Optional[RequestId] = None
         self.method = ""
         self.params: Dict[str, Any] = {}

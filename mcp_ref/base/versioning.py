@@ -13,7 +13,6 @@ from .request import Request
 
 LATEST = "2026-07-28"
 MODERN = (LATEST,)
-LEGACY = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 HEADER = "mcp-protocol-version"
 
 

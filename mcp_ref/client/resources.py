@@ -8,14 +8,14 @@ from __future__ import annotations
 import base64
 from typing import Any, Mapping
 
-from ..base.errors import INVALID_PARAMS, RETIRED, ProtocolError, ResourceNotFound, TransportError
+from ..base.errors import RETIRED, InvalidParams, ProtocolError, ResourceNotFound, TransportError
 
 _STANDARD = str.maketrans("-_", "+/", " \t\r\n=")
 
 
 def not_found(error: ProtocolError) -> ProtocolError:
     """The ResourceNotFound for a server's error to resources/read that means it; any other error as it is."""
-    if not error.remote or error.code not in (INVALID_PARAMS, RETIRED):
+    if not error.remote or error.code not in (InvalidParams.defined, RETIRED):
         return error
     made = ResourceNotFound()
     made.code, made.message, made.data, made.remote = error.code, error.message, error.data, True

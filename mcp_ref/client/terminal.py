@@ -23,7 +23,7 @@ from .elicitation import ElicitResult, accept, cancel, decline, defaults, is_url
 HELP = "Answer each, or type :decline to refuse or :cancel to stop. Empty takes the default; :clear leaves out."
 KINDS = {"string": "text", "number": "a number", "integer": "a whole number", "boolean": "yes or no"}
 WORDS = {"y": True, "yes": True, "true": True, "n": False, "no": False, "false": False}
-LIMITS = {"minLength": "at least {} characters", "maxLength": "at most {} characters", "minimum": "{} or more",
+LIMITS = {"minLength": "length {} or more", "maxLength": "length {} or less", "minimum": "{} or more",
           "maximum": "{} or less", "minItems": "at least {}", "maxItems": "at most {}", "format": "as {}"}
 
 Choices = List[Tuple[Any, str]]
@@ -223,7 +223,7 @@ def _value(text: str, field: Mapping[str, Any], choices: Choices) -> Any:
     if any("\ud800" <= c <= "\udfff" for c in text):
         raise ValueError("must be text in the encoding of this terminal")
     if violations and violations[0].keyword == "type":
-        raise ValueError("must be " + KINDS.get(str(kind), "JSON of another type"))
+        raise ValueError("must be " + KINDS.get(str(kind), "JSON of another type") if said else "must not be empty")
     if violations:
         raise ValueError(violations[0].message)
     return value

@@ -24,7 +24,7 @@ from typing import Any, Dict, Iterable, Mapping, Optional
 
 from ..base.errors import InvalidParams, SchemaError
 from ..base.json_schema import compile_schema
-from ..base.jsonrpc import shown
+from ..base.jsonrpc import encode, shown
 from ..base.meta import require_capability
 from .sampling import check_messages
 from .state_sealer import Claim, StateSealer
@@ -35,6 +35,8 @@ RESULTS = {ELICITATION: "ElicitResult", SAMPLING: "CreateMessageResult", ROOTS: 
 ACTIONS = ("accept", "decline", "cancel")
 PRIMITIVES = ("string", "number", "integer", "boolean", "array")
 MODES = ("form", "url")
+MAX_ANSWERS = 128 * 1024
+"""Octets of the answers that travel on to a further round, as JSON; what a requestState holds is bounded."""
 
 _URL = re.compile(r"(?!https?:(?!//[^/?#]))[A-Z][A-Z0-9+.-]*:"
                   r"(?:[^\x00-\x20\x7f-\xa0\"<>\\^`{|}%]|%[0-9A-F]{2})+", re.IGNORECASE)
@@ -129,6 +131,9 @@ def _check_form(key: str, schema: Any) -> None:
     for name, field in properties.items():
         if not isinstance(field, Mapping) or field.get("type") not in PRIMITIVES:
             raise SchemaError(f"field {shown(name)} of {shown(key)} must be a string, number, boolean or enum")
+        items = field.get("items")
+        if field["type"] == "array" and not (isinstance(items, Mapping) and ("enum" in items or "anyOf" in items)):
+            raise SchemaError(f"field {shown(name)} of {shown(key)} must have items with enum, or anyOf for titles")
     compile_schema(schema, formats=True)
 
 
@@ -203,12 +208,14 @@ class Round:
         """The InputRequiredResult that asks, its state sealed.
 
         Raises MissingClientCapability; InvalidParams where a question is already answered by a request that does not
-        show it was asked.
+        show it was asked, and for answers so far of more than MAX_ANSWERS.
         """
         for key, request in required.requests.items():
             check_question(key, request, capabilities)
             if key in self._given and key not in self.answers:
                 raise InvalidParams("Invalid params: retry must carry the requestState returned with input_required")
+        if self.answers and len(encode(self.answers)) > MAX_ANSWERS:
+            raise InvalidParams(f"Invalid params: inputResponses exceed {MAX_ANSWERS} octets in all rounds together")
         content = [self.number + 1, self.answers, required.requests, required.state]
         result: Dict[str, Any] = {"resultType": "input_required",
                                   "requestState": self._sealer.seal(self._claim, content)}

@@ -88,11 +88,17 @@ class Subscription:
 
     def end(self) -> None:
         """End it from the server's side: the listen result is the last message (SUBS-06)."""
-        self._hub.end(self)
+        result = stamped({"resultType": "complete", "_meta": {SUBSCRIPTION_ID: self.id}}, self._hub.server_info)
+        data = encode({"jsonrpc": "2.0", "id": self.id, "result": result})
+        with self._hub.lock:
+            self.queue(data)
+            self.close()
 
     def close(self) -> None:
-        """The reader is gone: nothing more is queued."""
-        self._hub.drop(self)
+        """Nothing more is queued: it has ended, or its reader is gone."""
+        with self._hub.lock:
+            self._hub.streams.pop(self, None)
+            self.ended = True
 
 
 class Subscriptions:
@@ -101,20 +107,19 @@ class Subscriptions:
     def __init__(self, limit: int, server_info: Mapping[str, Any]) -> None:
         self.limit = limit
         self.lock = threading.RLock()
-        self._server_info = server_info
-        self._open: Dict[Subscription, None] = {}
+        self.server_info = server_info
+        self.streams: Dict[Subscription, None] = {}
 
     def __len__(self) -> int:
-        return len(self._open)
+        return len(self.streams)
 
     def open(self, id: RequestId, requested: Any, supported: Sequence[str], known: Callable[[str], bool],
              template: Callable[[str], Optional[Matches]]) -> Subscription:
         """A subscription whose first message is the acknowledgment of what of `requested` is honoured.
 
         supported: the members of the filter that this server can honour. known: whether a URI is, or may become, one
-        of its resources. template: what matches the URIs of a template of its, given by its text;
-        the same one whenever it is asked. Raises
-        InvalidParams, and TooManySubscriptions beyond the limit.
+        of its resources. template: what matches the URIs of a template of its, given by its text; the same one
+        whenever it is asked. Raises InvalidParams, and TooManySubscriptions beyond the limit.
         """
         if len(encode(id)) > MAX_ID:
             raise InvalidParams(f"Invalid params: the id of a subscription has at most {MAX_ID} octets")
@@ -122,10 +127,10 @@ class Subscriptions:
         made = Subscription(self, id, honoured, templates)
         before, after = _around_the_id(ACKNOWLEDGED, {"notifications": honoured})
         with self.lock:
-            if len(self._open) >= self.limit:
+            if len(self.streams) >= self.limit:
                 raise TooManySubscriptions(self.limit)
             made.queue(before + made.tag + after)
-            self._open[made] = None
+            self.streams[made] = None
         return made
 
     def publish(self, method: str, uri: Optional[str] = None) -> None:
@@ -133,24 +138,9 @@ class Subscriptions:
         before, after = _around_the_id(method, {} if uri is None else {"uri": uri})
         matching: Dict[Matches, bool] = {}
         with self.lock:
-            for subscription in list(self._open):
+            for subscription in list(self.streams):
                 if subscription.wants(method, uri, matching):
                     subscription.queue(before + subscription.tag + after)
-
-    def end(self, subscription: Subscription) -> None:
-        """Queue the listen result and close the subscription to anything after it."""
-        result = stamped({"resultType": "complete", "_meta": {SUBSCRIPTION_ID: subscription.id}}, self._server_info)
-        data = encode({"jsonrpc": "2.0", "id": subscription.id, "result": result})
-        with self.lock:
-            self._open.pop(subscription, None)
-            subscription.queue(data)
-            subscription.ended = True
-
-    def drop(self, subscription: Subscription) -> None:
-        """Forget a subscription whose reader is gone."""
-        with self.lock:
-            self._open.pop(subscription, None)
-            subscription.ended = True
 
 
 def _around_the_id(method: str, params: Mapping[str, Any]) -> Tuple[bytes, bytes]:

@@ -19,7 +19,7 @@ class Elicited(Mapping[str, Any]):
 
     def __init__(self, result: Mapping[str, Any]) -> None:
         self.action: str = result["action"]
-        self.content: Dict[str, Any] = result.get("content") or {}
+        self.content: Dict[str, Any] = result.get("content", {}) if self.accepted else {}  # nothing else was validated
 
     @property
     def accepted(self) -> bool:
@@ -126,7 +126,7 @@ class Context:
 
     def elicit_url(self, key: str, message: str, url: str) -> Elicited:
         """Ask the user to open a URL; accepting says that the user agreed to, not that it is done."""
-        return Elicited(self.ask({key: mrtr.link(message, url)})[key])
+        return Elicited({"action": self.ask({key: mrtr.link(message, url)})[key]["action"]})
 
     def sample(self, key: str, messages: Any, max_tokens: int, **params: Any) -> Dict[str, Any]:
         """Have the client's model complete `messages` (a text or SamplingMessages); returns a CreateMessageResult."""

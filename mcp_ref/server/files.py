@@ -20,10 +20,11 @@ import mimetypes
 import os
 import re
 import stat
+from contextlib import ExitStack, closing, contextmanager
 from datetime import datetime, timezone
 from fnmatch import fnmatchcase
 from itertools import islice
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, Generator, Iterator, List, Optional, Sequence, Tuple, Union
 from urllib.parse import quote
 
 from ..base.errors import InvalidParams, ResourceNotFound
@@ -32,6 +33,8 @@ from .resources import ResourceTemplate
 from .uri_template import is_uri
 
 MAX_DEPTH = 32
+LAST_SECOND = 253402300799
+"""Since the epoch, of the year 9999; a file may be dated later."""
 
 _ENCODED = re.compile(r"%(?:25)*(?:2[eEfF]|5[cC]|00)")
 _REFUSED = re.compile(r"""
@@ -117,42 +120,61 @@ class Folder(ResourceTemplate):
 
     def _open(self, segments: Sequence[str]) -> int:
         """Rule 6: a descriptor of the file. Raises OSError."""
-        descriptor = self._descend(segments) if _STEPWISE else os.open(os.path.join(self.root, *segments), _OPENED)
+        if _STEPWISE:
+            with self._descend(segments[:-1]) as folder:
+                descriptor = os.open(segments[-1], _OPENED, dir_fd=folder)
+        else:
+            descriptor = os.open(os.path.join(self.root, *segments), _OPENED)
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
             raise OSError("not a regular file")
         return descriptor
 
-    def _descend(self, segments: Sequence[str]) -> int:
+    @contextmanager
+    def _descend(self, segments: Sequence[str]) -> Iterator[int]:
+        """A descriptor of the folder that `segments` lead to, no link followed; closed at the end. Raises OSError."""
         folder = os.open(self.root, _OPENED | os.O_DIRECTORY)
         try:
-            for segment in segments[:-1]:
+            for segment in segments:
                 inner = os.open(segment, _OPENED | os.O_DIRECTORY, dir_fd=folder)
                 os.close(folder)
                 folder = inner
-            return os.open(segments[-1], _OPENED, dir_fd=folder)
+            yield folder
         finally:
             os.close(folder)
 
     def _entries(self) -> List[Dict[str, Any]]:
         """The definitions of the files there are, by path, at most `limit` of them."""
         found: List[Dict[str, Any]] = []
-        for path, status in islice(self._walk(()), self._limit):
+        with closing(self._walk(())) as files:
+            listed = list(islice(files, self._limit))
+        for path, status in listed:
             name = path.rsplit("/", 1)[-1]
-            modified = datetime.fromtimestamp(int(status.st_mtime), timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+            seconds = min(max(0, int(status.st_mtime)), LAST_SECOND)
+            modified = datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
             entry: Dict[str, Any] = {"uri": self.uri + quote(path, safe="/"), "name": name, "size": status.st_size,
                                      "annotations": {"lastModified": modified}}
             kind = media_type(name) or self.mime_type
             found.append(entry if kind is None else {**entry, "mimeType": kind})
         return found
 
-    def _walk(self, above: Tuple[str, ...]) -> Iterator[Tuple[str, os.stat_result]]:
-        """Path and status of each file that can be read, in the order of names; linked folders are not entered."""
-        try:
-            with os.scandir(os.path.join(self.root, *above)) as listing:
-                entries = sorted(listing, key=lambda entry: entry.name)
-        except OSError:
-            return
+    def _walk(self, above: Tuple[str, ...]) -> Generator[Tuple[str, os.stat_result], None, None]:
+        """Path and status of each file that can be read, in the order of names; linked folders are not entered, be the
+        link put there meanwhile.
+        """
+        with ExitStack() as stack:
+            try:
+                place: Any = os.path.join(self.root, *above)
+                if _STEPWISE and os.scandir in os.supports_fd:
+                    place = stack.enter_context(self._descend(above))
+                with os.scandir(place) as listing:
+                    entries = sorted(listing, key=lambda entry: entry.name)
+            except OSError:
+                return
+            yield from self._files(above, entries)
+
+    def _files(self, above: Tuple[str, ...],
+               entries: "List[os.DirEntry[str]]") -> Iterator[Tuple[str, os.stat_result]]:
         for entry in entries:
             segments = (*above, entry.name)
             if entry.is_dir(follow_symlinks=False):

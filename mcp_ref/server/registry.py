@@ -110,9 +110,10 @@ class Registry(Mapping[str, Item], Generic[Item]):
         """The item of a name that a client sent. Raises InvalidParams."""
         if not isinstance(name, str) or not name:
             raise InvalidParams("Invalid params: params.name must be a non-empty string")
-        if name not in self._items:
+        item = self._items.get(name)
+        if item is None:
             raise InvalidParams(f"Invalid params: unknown {self._what} {shown(name)}")
-        return self._items[name]
+        return item
 
     def items(self) -> ItemsView[str, Item]:
         """Keys and items as they are now."""

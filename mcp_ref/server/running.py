@@ -30,7 +30,9 @@ def attempt(server: "Server", request: Request, target: str, arguments: Any, cal
     try:
         value = call(context)
         if inspect.iscoroutine(value):
-            value = run_coroutine(value)
+            import asyncio  # only servers with async handlers pay for it
+
+            value = asyncio.run(value)  # each call has an event loop of its own
         if isinstance(value, mrtr.InputRequired):
             return attempted.result(value, request.capabilities)
         context.check_cancelled()
@@ -43,13 +45,6 @@ def attempt(server: "Server", request: Request, target: str, arguments: Any, cal
         raise
     finally:
         context.close()
-
-
-def run_coroutine(coroutine: Any) -> Any:
-    """What an `async def` handler returns; each call has an event loop of its own."""
-    import asyncio  # only servers with async handlers pay for it
-
-    return asyncio.run(coroutine)
 
 
 def principal_name(request: Request) -> str:

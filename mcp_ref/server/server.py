@@ -68,7 +68,8 @@ class Server:
     page_size: items on a page of a list, None for all on one.
     max_subscriptions: subscriptions/listen streams open at once.
     logging: whether handlers may send log messages to clients, which is then advertised.
-    rate_limits: requests a second that each caller may make of a method, such as {"tools/call": 20}.
+    rate_limits: requests a second that each caller may make of a method, such as {"tools/call": 20}. Without `auth`
+        nobody is told apart, and all are one caller.
     cors: web origins whose pages may call this server, as "https://app.example".
     auth: a ResourceServer (authorization.resource_server) that every HTTP request must satisfy; None for a server open
         to all. Stdio asks for no token (AUTH-02).
@@ -281,7 +282,7 @@ class Server:
             answer = self._served(request)
             failure: Optional[McpError] = None
         except (ProtocolError, HTTPError) as error:
-            failure, answer = error, self._refused(request, error)
+            failure, answer = error.with_traceback(None), self._refused(request, error)  # its frames hold the request
         except (Cancelled, KeyboardInterrupt):
             raise
         except BaseException:  # a handler's sys.exit or a stray asyncio.CancelledError ends one request, not a worker

@@ -54,14 +54,17 @@ class Disconnects:
         seen: Dict[int, Tuple[socket.socket, Request]] = {}
         while not self._stopping:
             if not self._watched:
+                seen = {}
                 self._wake.clear()
                 if not self._watched:
                     self._wake.wait()
             pause.wait(TICK)
-            now = dict(self._watched)
-            lasting = [pair for key, pair in now.items() if seen.get(key) is pair]
-            seen = now
-            self._look(lasting)
+            seen = self._look_again(seen)
+
+    def _look_again(self, before: Dict[int, Tuple[socket.socket, Request]]) -> Dict[int, Tuple[socket.socket, Request]]:
+        now = dict(self._watched)
+        self._look([pair for key, pair in now.items() if before.get(key) is pair])
+        return now
 
     @staticmethod
     def _look(pairs: List[Tuple[socket.socket, Request]]) -> None:

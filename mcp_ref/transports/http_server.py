@@ -329,10 +329,20 @@ def _hang_up(connection: socket.socket) -> None:
 
 
 def wait_for_signal(announce: Callable[[], None]) -> None:
-    """Return at SIGINT or SIGTERM; call it from the main thread. announce: called once neither can be missed."""
-    stop = threading.Event()
-    for name in ("SIGINT", "SIGTERM"):
-        signal.signal(getattr(signal, name), lambda *_: stop.set())
-    announce()
-    while not stop.wait(3600):
-        pass
+    """Return at SIGINT or SIGTERM; call it from the main thread. announce: called once neither can be missed.
+
+    It waits at a socket: on a lock, a signal that another thread takes, or that comes just before, wakes nobody.
+    """
+    stops = (signal.SIGINT, signal.SIGTERM)
+    heard, woken = socket.socketpair()
+    with heard, woken:
+        woken.setblocking(False)
+        signal.set_wakeup_fd(woken.fileno())
+        try:
+            for number in stops:
+                signal.signal(number, lambda *_: None)
+            announce()
+            while heard.recv(1)[0] not in stops:
+                pass
+        finally:
+            signal.set_wakeup_fd(-1)
