@@ -31,6 +31,11 @@ SOON = 3.0
 """Seconds for what takes milliseconds, and took minutes."""
 
 
+def held(id):
+    """The requests of that id that something still refers to."""
+    return [each for each in gc.get_objects() if type(each) is Request and each.id == id]
+
+
 class Timed(unittest.TestCase):
     def soon(self, function, *arguments):
         before = time.monotonic()
@@ -143,13 +148,10 @@ class Wire(unittest.TestCase):
     def test_an_idle_connection_holds_nothing_of_its_last_request(self):
         self.client.request(message("tools/call", {"name": "nothing", "arguments": {"a": [[]] * 1000}}, id="marked"))
         self.assertEqual(self.client.response().status, 400)
-
-        def held():
-            return [each for each in gc.get_objects() if type(each) is Request and each.id == "marked"]
         until = time.monotonic() + 5
-        while held() and time.monotonic() < until:
+        while held("marked") and time.monotonic() < until:
             time.sleep(0.01)
-        self.assertEqual(held(), [])
+        self.assertEqual(held("marked"), [])
 
     def test_who_connects_while_it_stops_is_refused_at_once(self):
         entered, leave = threading.Event(), threading.Event()
@@ -334,19 +336,21 @@ class Disconnecting(unittest.TestCase):
         self.addCleanup(ours.close)
         self.addCleanup(theirs.close)
         watch = disconnects.Disconnects()
-        request, looked = Request(bytes), threading.Event()
+        request, looked, left = Request(bytes), threading.Event(), threading.Event()
+        request.id = "watched"
         with mock.patch.object(disconnects, "TICK", 0.01), mock.patch.object(
-                disconnects, "_closed", lambda _: looked.set() or False):
+                disconnects, "_closed", lambda _: looked.set() or not left.wait(5)):
             watch.start()
             self.addCleanup(watch.stop)
             watch.enter(ours, request)
             self.assertTrue(looked.wait(5))
             watch.leave(request)
             del request
+            left.set()
             until = time.monotonic() + 5
-            while time.monotonic() < until and any(type(each) is Request for each in gc.get_objects()):
+            while held("watched") and time.monotonic() < until:
                 time.sleep(0.01)
-        self.assertFalse(any(type(each) is Request for each in gc.get_objects()))
+        self.assertEqual(held("watched"), [])
 
 
 class Folders(unittest.TestCase):
