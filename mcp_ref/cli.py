@@ -6,6 +6,7 @@ Exit status: 0 done; 1 the server or the tool said no; 2 wrong usage, or nothing
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from typing import Any, List, Optional
 
@@ -65,6 +66,8 @@ def _serve_parser(commands: Any) -> None:
                        help="a web origin to let in and to answer with the CORS headers that browsers ask for")
     serve.add_argument("--keep-alive", type=float, default=15.0, metavar="SECONDS",
                        help="between comments on a silent event stream (default: 15)")
+    serve.add_argument("--grace", type=float, default=5.0, metavar="SECONDS",
+                       help="for answers under way when the server is told to stop (default: 5)")
     serve.add_argument("--state-key-env", metavar="NAME", help="the environment variable with the key that seals "
                        "requestState, shared by all processes; several separated by commas, the newest first")
     serve.add_argument("--trace", action="store_true", help="print the rungs that each request climbs")
@@ -86,7 +89,6 @@ def _explain(options: argparse.Namespace) -> int:
 def load_server(name: str) -> Any:
     """The Server that MODULE:SERVER names. Raises UsageError."""
     import importlib
-    import os
 
     from .server.server import Server
 
@@ -105,8 +107,6 @@ def load_server(name: str) -> Any:
 
 
 def _state_keys(name: Optional[str]) -> List[str]:
-    import os
-
     if name is None:
         return []
     keys = [key.strip() for key in os.environ.get(name, "").split(",") if key.strip()]
@@ -118,7 +118,7 @@ def _state_keys(name: Optional[str]) -> List[str]:
 def _serve(options: argparse.Namespace) -> int:
     import logging
 
-    from .transports.http_server import HTTPServer, wait_for_signal
+    from .transports.http_server import HTTPServer, Limits, wait_for_signal
 
     logging.basicConfig(level=options.log_level.upper(), format="%(asctime)s %(levelname)s %(message)s")
     if options.server is None:
@@ -130,7 +130,7 @@ def _serve(options: argparse.Namespace) -> int:
         if keys:
             server.set_state_keys(keys)
         running = HTTPServer(server, options.host, options.port, options.path, options.origin,
-                             cors=options.cors, keep_alive=options.keep_alive)
+                             Limits(grace=options.grace), options.cors, options.keep_alive)
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UsageError(f"cannot serve on {options.host} port {options.port}: {reason}") from None
@@ -141,6 +141,9 @@ def _serve(options: argparse.Namespace) -> int:
     _allow_open_files()
     with running:
         wait_for_signal(lambda: print(_banner(server, running.url), flush=True))
+    if running.busy:  # a handler that did not end in the grace period; one that waits in asyncio would keep the process
+        logging.shutdown()
+        os._exit(0)
     return 0
 
 

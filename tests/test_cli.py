@@ -70,6 +70,20 @@ class Serving(unittest.TestCase):
             self.assertIn(b"stopped", client.response().body)
             self.assertEqual(process.wait(10), 0)
 
+    def test_a_handler_that_never_ends_does_not_keep_the_process(self):
+        lines = ("import asyncio, threading", "from mcp_ref import Server", "server = Server('stuck', '1')",
+                 "@server.tool", "async def wait(ctx) -> str:", "    ctx.progress(1)",
+                 "    await asyncio.to_thread(threading.Event().wait)", "    return ''")
+        self.module("stuck", "\n".join(lines))
+        process = self.start("stuck:server", "--port", "0", "--grace", "0.1")
+        with RawClient(self.banner(process)[0]) as client:
+            body = message("tools/call", {"name": "wait"})
+            body["params"]["_meta"]["progressToken"] = 1
+            client.request(body)
+            client.head()
+            process.send_signal(signal.SIGTERM)
+            self.assertEqual(process.wait(10), 0)
+
     def test_an_answer_under_way_is_finished(self):
         process = self.start("--port", "0")
         url, _ = self.banner(process)

@@ -51,7 +51,7 @@ class Timed(unittest.TestCase):
 
 class Json(Timed):
     def test_a_repeated_name_is_found_at_once_among_many(self):
-        members = b",".join(b'"%d":0' % number for number in range(200_000))
+        members = b",".join(b'"%d":0' % number for number in range(199_000))
         self.assertIn('"z" is repeated', self.refused(b"{" + members + b',"z":0,"z":0}'))
 
     def test_a_string_without_an_end_costs_no_more_than_its_length(self):

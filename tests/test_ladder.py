@@ -119,6 +119,15 @@ class Rungs(unittest.TestCase):
         in_text = {**self.body, "params": {**self.body["params"], "arguments": {"text": "[{" * 500 + '"\\'}}}
         self.assertEqual(post(self.server, in_text).status, 200)
 
+    def test_a_message_holds_so_many_values(self):
+        def holding(values, text=""):
+            listed = {**self.body["params"], "x": [0] * values, "arguments": {"text": text}}
+            return post(self.server, {**self.body, "params": listed})
+
+        self.assertEqual(holding(199_000).status, 200)
+        self.assertEqual(holding(10, "," * 300_000).status, 200, "commas in a text are none")
+        self.assertEqual(holding(200_001).error["code"], -32700)
+
     def test_version(self):
         def with_meta(fields):
             return {**self.body, "params": {**self.body["params"], "_meta": fields}}

@@ -2,10 +2,12 @@
 
 import asyncio
 import dataclasses
+import threading
 import unittest
 
 from mcp_ref import HTTPError, ProtocolError, SchemaError, Server, ToolResult, content
 from mcp_ref.base.errors import received
+from mcp_ref.patterns.cancellation import Cancelled
 
 from .support import call, message, post
 
@@ -135,7 +137,7 @@ class Failures(unittest.TestCase):
     """Whatever a handler raises ends one request, and says nothing of itself to the peer."""
 
     RAISED = [RuntimeError("secret"), SystemExit("secret"), asyncio.CancelledError("secret"), RecursionError(),
-              HTTPError(401, "secret"), received({"code": -32603, "message": "secret"}), GeneratorExit()]
+              HTTPError(401, "secret"), received({"code": -32603, "message": "secret"}), GeneratorExit(), Cancelled()]
 
     def test_in_a_tool(self):
         for error in self.RAISED:
@@ -145,6 +147,16 @@ class Failures(unittest.TestCase):
                 reply = call(server, "t")
             self.assertEqual((reply.status, reply.result["isError"]), (200, True), error)
             self.assertNotIn("secret", str(reply.body))
+
+    def test_an_interrupt_in_a_thread_is_a_failure(self):
+        server = Server("s", "1")
+        server.tool(name="t")(raising(KeyboardInterrupt()))
+        replies = []
+        thread = threading.Thread(target=lambda: replies.append(call(server, "t")))
+        with self.assertLogs("mcp_ref", "ERROR"):
+            thread.start()
+            thread.join(5)
+        self.assertTrue(replies[0].result["isError"])
 
     def test_in_a_resource_and_a_prompt(self):
         for error in self.RAISED:

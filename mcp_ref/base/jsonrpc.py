@@ -3,8 +3,8 @@
 Implements BASE-02, BASE-03, BASE-04, BASE-06, BASE-12, BASE-24, BASE-25, HTTP-11, HTTP-13.
 
 The JSON is strict, so that no two readers can read one message differently: UTF-8 without a byte order mark, no
-duplicate member names, no NaN or Infinity (nor a number that overflows to it), no unpaired surrogates, and at most
-MAX_DEPTH levels of nesting. Anything else is a ParseError, never another exception.
+duplicate member names, no NaN or Infinity (nor a number that overflows to it), no unpaired surrogates, at most
+MAX_DEPTH levels of nesting and MAX_VALUES values. Anything else is a ParseError, never another exception.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from .errors import InvalidParams, InvalidRequest, ParseError
 from .request import Request
 
 MAX_DEPTH = 64
+MAX_VALUES = 200_000
+"""A value of two octets can cost some sixty in memory, so that the size of a body does not bound what it takes."""
 
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -57,21 +59,23 @@ def shown(value: Any, limit: int = 60) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def _too_deep(data: bytes) -> bool:
-    """Whether brackets nest beyond MAX_DEPTH; the cheap count rules it out for nearly every message.
+def _check_structure(data: bytes) -> None:
+    """Raise ParseError beyond MAX_DEPTH or MAX_VALUES; a cheap count rules both out for nearly every message.
 
     Without escapes, every other piece between quotes is outside of strings. That holds up to the first fault of the
     JSON, beyond which nothing is read, and costs the same for every message, which a pattern of a string does not.
     """
-    if data.count(b"{") + data.count(b"[") <= MAX_DEPTH:
-        return False
+    brackets = data.count(b"{") + data.count(b"[")
+    if brackets <= MAX_DEPTH and data.count(b",") < MAX_VALUES:
+        return
     outside = b"".join(data.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')[::2])
+    if outside.count(b",") + outside.count(b"[") + outside.count(b"{") >= MAX_VALUES:
+        raise ParseError(f"Parse error: more than {MAX_VALUES} values")
     depth = 0
     for octet in outside.translate(None, _NO_BRACKETS):
         depth += 1 if octet in b"[{" else -1
         if depth > MAX_DEPTH:
-            return True
-    return False
+            raise ParseError(f"Parse error: nested deeper than {MAX_DEPTH} levels")
 
 
 def _no_lone_surrogates(value: Any) -> None:
@@ -87,8 +91,7 @@ def decode(data: bytes) -> Any:
         raise ParseError(f"Parse error: the message is not UTF-8 (byte {error.start})") from None
     if text.startswith("\ufeff"):
         raise ParseError("Parse error: the message begins with a byte order mark")
-    if _too_deep(data):
-        raise ParseError(f"Parse error: nested deeper than {MAX_DEPTH} levels")
+    _check_structure(data)
     try:
         value = _decoder.decode(text)
         if _SURROGATE.search(data):

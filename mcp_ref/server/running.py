@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import threading
 from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping
 
 from ..base.errors import HTTPError, ProtocolError
 from ..base.request import Request
 from ..patterns import mrtr
+from ..patterns.cancellation import Cancelled
 from ..patterns.state_sealer import Claim
 from .context import Context
 
@@ -21,8 +23,9 @@ def attempt(server: "Server", request: Request, target: str, arguments: Any, cal
 
     target, arguments: what the requestState is bound to, beside principal, method and audience. call: runs the
     handler. finish: makes the result of what it returned. unasked: whether answers count that no state shows asked.
-    Raises what the handler raises, InputRequired aside, and InvalidParams for a bad state or bad answers; an error that
-    a handler got from a peer of its own is RuntimeError, for it says nothing of this request.
+    Raises what the handler raises, InputRequired aside, and InvalidParams for a bad state or bad answers. An error that
+    a handler got from a peer of its own, or a cancellation that is none, is RuntimeError, for it says nothing of this
+    request.
     """
     claim = Claim(principal_name(request), request.method, target, arguments, server.name)
     attempted = mrtr.Round(request.params, server.state_sealer, claim, unasked)
@@ -39,6 +42,14 @@ def attempt(server: "Server", request: Request, target: str, arguments: Any, cal
         return finish(value)
     except mrtr.InputRequired as required:
         return attempted.result(required, request.capabilities)
+    except Cancelled as error:
+        if not request.cancelled:
+            raise RuntimeError("the handler raised Cancelled, and the request is not") from error
+        raise
+    except KeyboardInterrupt as error:
+        if threading.current_thread() is not threading.main_thread():  # where alone Ctrl-C arrives
+            raise RuntimeError("the handler raised KeyboardInterrupt") from error
+        raise
     except (ProtocolError, HTTPError) as error:
         if isinstance(error, HTTPError) or error.remote:
             raise RuntimeError("a peer that the handler called refused") from error
