@@ -8,7 +8,7 @@ import time
 import unittest
 from unittest import mock
 
-from mcp_ref import Server
+from mcp_ref import ResourceServer, Server, static_tokens
 from mcp_ref.base.request import Request
 from mcp_ref.patterns.subscriptions import MAX_QUEUED, MAX_URIS
 from mcp_ref.transports.http_server import HTTPServer, Limits
@@ -229,6 +229,16 @@ class Streams(unittest.TestCase):
         self.assertEqual((last["id"], last["result"]["_meta"][ID]), ("x", "x"))
         self.assertEqual(client.chunk(), b"")
         self.assertTrue(client.closed())
+
+    def test_a_stream_lasts_no_longer_than_its_token(self):
+        token = {"t": {"sub": "alice", "exp": time.time() + 0.5}}
+        server = make(auth=ResourceServer(static_tokens(token), "http://127.0.0.1/mcp", ["https://as.example"]))
+        with HTTPServer(server, port=0, keep_alive=0.2) as http, RawClient(http.url) as client:
+            client.request(message("subscriptions/listen", {"notifications": ALL}, "x"), authorization="Bearer t")
+            self.assertEqual(client.head().status, 200)
+            self.next(client)
+            last, = self.next(client)
+            self.assertEqual((last["id"], last["result"]["resultType"]), ("x", "complete"))
 
     def test_a_slow_reader_is_dropped_and_blocks_nobody(self):
         slow, quick = self.open(id="slow"), self.open(id="quick")

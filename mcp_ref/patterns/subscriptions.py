@@ -37,10 +37,11 @@ class Subscription:
 
     wake: set by the transport, called (under a lock, from any thread) whenever there is something to take.
     overrun: the reader was too slow, and what it has not read was dropped; the transport hangs up.
+    expires: when the token that it was opened with is over, in seconds since the epoch; the transport ends it then.
     """
 
-    __slots__ = ("id", "tag", "honoured", "methods", "uris", "templates", "wake", "overrun", "ended", "_hub", "_queue",
-                 "_size")
+    __slots__ = ("id", "tag", "honoured", "methods", "uris", "templates", "wake", "overrun", "ended", "expires", "_hub",
+                 "_queue", "_size")
 
     def __init__(self, hub: "Subscriptions", id: RequestId, honoured: Dict[str, Any], templates: List[Matches]) -> None:
         self.id = id
@@ -51,6 +52,7 @@ class Subscription:
         self.templates = templates
         self.wake: Optional[Callable[[], None]] = None
         self.overrun = self.ended = False
+        self.expires: Optional[float] = None
         self._hub = hub
         self._queue: List[bytes] = []
         self._size = 0

@@ -5,7 +5,7 @@ Implements SUBS-01, SUBS-02; TOOL-12, PROMPT-03, RES-05 (when they are sent).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Callable, List, Optional
+from typing import TYPE_CHECKING, Callable, List, Mapping, Optional
 
 from ..authorization.scopes import visible
 from ..base.request import Request
@@ -19,7 +19,7 @@ def listen(server: "Server", request: Request) -> Subscription:
     """subscriptions/listen: a stream that begins with its acknowledgment. Raises InvalidParams, TooManySubscriptions.
 
     A URI is honoured if it is that of a resource, matches a template, or is the text of one, which then stands for
-    all its resources; what the caller may not read is not honoured.
+    all its resources; what the caller may not read is not honoured. It lasts no longer than the caller's token.
     """
     resources = visible(server, request, server.resources)
     templates = visible(server, request, server.resource_templates)
@@ -32,7 +32,9 @@ def listen(server: "Server", request: Request) -> Subscription:
         return None if found is None else found.match
 
     assert request.id is not None
-    return server.subscriptions.open(request.id, request.params.get("notifications"), supported(server), known, matcher)
+    made = server.subscriptions.open(request.id, request.params.get("notifications"), supported(server), known, matcher)
+    made.expires = request.principal.get("exp") if isinstance(request.principal, Mapping) else None
+    return made
 
 
 def supported(server: "Server") -> List[str]:

@@ -151,8 +151,12 @@ class EventStreams:
             return False
 
     def _keep_alive(self, now: float) -> None:
+        """Send comments on silent streams, and end those whose token is over."""
         for stream in list(self.streams):
-            if now - stream.sent_at >= self.keep_alive and not stream.pending:
+            expires = stream.subscription.expires
+            if expires is not None and time.time() >= expires:
+                stream.subscription.end()
+            elif now - stream.sent_at >= self.keep_alive and not stream.pending:
                 stream.pending = stream.framed(sse.KEEP_ALIVE)
                 self._flush(stream)
 
