@@ -34,17 +34,19 @@ class Gone(Cancelled):
     """The peer hung up, or kept silent between two requests: nobody waits for an answer."""
 
 
-if sys.platform == "linux":
-    def bound(connection: socket.socket, option: int, seconds: float) -> None:
-        """Bound each receive (SO_RCVTIMEO) or send (SO_SNDTIMEO) in the kernel.
+KERNEL_BOUNDS = sys.platform == "linux" and struct.calcsize("@l") == 8
+"""Whether the kernel is known to take the time of a socket as two longs, seconds and microseconds."""
 
-        Python's own timeout would make two system calls of each, and give the interpreter lock away at both.
-        """
+
+def bound(connection: socket.socket, option: int, seconds: float) -> None:
+    """Bound each receive (SO_RCVTIMEO) or send (SO_SNDTIMEO) to come: in the kernel where that is known to work.
+
+    Python's own timeout makes two system calls of each, and gives the interpreter lock away at both.
+    """
+    if KERNEL_BOUNDS:
         whole = int(seconds)
         connection.setsockopt(socket.SOL_SOCKET, option, struct.pack("@ll", whole, int((seconds - whole) * 1e6) or 1))
-else:
-    def bound(connection: socket.socket, option: int, seconds: float) -> None:
-        """Bound what comes next; how the kernel takes such a bound differs between systems."""
+    else:
         connection.settimeout(seconds)
 
 
@@ -58,7 +60,7 @@ class Reader:
         self.deadline = 0.0
 
     def _receive(self, seconds: float) -> bytes:
-        if seconds != self._bound:
+        if seconds != self._bound or not KERNEL_BOUNDS:
             bound(self._socket, socket.SO_RCVTIMEO, seconds)
             self._bound = seconds
         return self._socket.recv(65536)

@@ -30,7 +30,7 @@ from . import sse
 from .disconnects import Disconnects
 from .endpoint import Endpoint, refusal
 from .event_streams import EventStreams
-from .http_reader import Reader, bound
+from .http_reader import KERNEL_BOUNDS, Reader, bound
 
 if TYPE_CHECKING:
     from ..server.server import Server
@@ -39,7 +39,6 @@ log = logging.getLogger("mcp_ref")
 
 SMALL = 64 * 1024
 """Octets that a socket takes at once or nearly so; the time that more may take is bounded as a whole."""
-bounded_in_kernel = sys.platform == "linux"
 
 _REASONS = {status.value: status.phrase for status in HTTPStatus}
 _STREAM_HEAD = (b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\n"
@@ -191,12 +190,12 @@ class Connection(http.server.BaseHTTPRequestHandler):
             self._write(octets[:len(octets) - len(answer.body)] if self._head.method == "HEAD" else octets)
 
     def _write(self, data: bytes) -> None:
-        if len(data) <= SMALL and bounded_in_kernel:
+        if len(data) <= SMALL and KERNEL_BOUNDS:
             self.connection.sendall(data)
             return
         self.connection.settimeout(self.server.limits.write)
         self.connection.sendall(data)
-        if bounded_in_kernel:
+        if KERNEL_BOUNDS:
             self.connection.settimeout(None)
 
 
