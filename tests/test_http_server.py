@@ -6,8 +6,10 @@ import socket
 import threading
 import time
 import unittest
+from unittest import mock
 
 from mcp_ref import Server
+from mcp_ref.transports import http_reader, http_server
 from mcp_ref.transports.http_server import HTTPServer, Limits
 
 from .support import RawClient, events, message
@@ -421,6 +423,17 @@ class Slow(Wire):
         while self.http.open:
             threading.Event().wait(0.01)
         self.assert_alive()
+
+
+class Elsewhere(Slow):
+    """The same where the form of the kernel's bounds is not known, and Python's timeouts serve."""
+
+    def setUp(self):
+        for module in (http_reader, http_server):
+            patch = mock.patch.object(module, "KERNEL_BOUNDS", False)
+            patch.start()
+            self.addCleanup(patch.stop)
+        super().setUp()
 
 
 if __name__ == "__main__":

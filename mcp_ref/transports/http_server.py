@@ -58,7 +58,7 @@ class Limits:
                  grace: float = 5.0, drain: int = 64 * 1024, awake: float = 150e-6) -> None:
         self.connections, self.idle, self.arrive = connections, idle, arrive
         self.write, self.grace, self.drain = write, grace, drain
-        self.awake = awake if hasattr(socket, "MSG_DONTWAIT") else 0.0
+        self.awake = awake if KERNEL_BOUNDS else 0.0  # a look at a socket with Python's timeout would wait for it
 
 
 def _fields(headers: Iterable[Tuple[str, str]]) -> bytes:
