@@ -161,6 +161,21 @@ class Stub:
         self._server.server_close()
 
 
+FORM = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+
+
+def question(schema: Dict[str, Any] = FORM) -> Dict[str, Any]:
+    return {"method": "elicitation/create", "params": {"mode": "form", "message": "m", "requestedSchema": schema}}
+
+
+def tool(name: str, properties: Dict[str, Any], **more: Any) -> Dict[str, Any]:
+    return {"name": name, "inputSchema": {"type": "object", "properties": properties}, **more}
+
+
+def mirroring(name: str, parameter: str, kind: str, header: Any) -> Dict[str, Any]:
+    return tool(name, {parameter: {"type": kind, "x-mcp-header": header}})
+
+
 class ClientCase(unittest.TestCase):
     """A test of a client against a stub."""
 

@@ -26,21 +26,20 @@ from mcp_ref.client import client as client_module
 from mcp_ref.client.client import Client
 from mcp_ref.server.server import Server
 from mcp_ref.transports.http_server import HTTPServer
-from tests.stub_http import Answer, ClientCase, Seen, asks, error, message, raw, result, said
-
-FORM = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
-
-
-def question(schema: Dict[str, Any] = FORM) -> Dict[str, Any]:
-    return {"method": "elicitation/create", "params": {"mode": "form", "message": "m", "requestedSchema": schema}}
-
-
-def tool(name: str, properties: Dict[str, Any], **more: Any) -> Dict[str, Any]:
-    return {"name": name, "inputSchema": {"type": "object", "properties": properties}, **more}
-
-
-def mirroring(name: str, parameter: str, kind: str, header: Any) -> Dict[str, Any]:
-    return tool(name, {parameter: {"type": kind, "x-mcp-header": header}})
+from tests.stub_http import (
+    Answer,
+    ClientCase,
+    Seen,
+    asks,
+    error,
+    message,
+    mirroring,
+    question,
+    raw,
+    result,
+    said,
+    tool,
+)
 
 
 class Requests(ClientCase):

@@ -8,21 +8,7 @@ from unittest import mock
 from mcp_ref.base.errors import InvalidParams, Timeout, TooManyRounds, TransportError
 from mcp_ref.client import client as client_module
 from mcp_ref.client.elicitation import accept, cancel, decline
-from tests.stub_http import ClientCase, asks, said
-
-FORM = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
-
-
-def question(schema: Dict[str, Any] = FORM) -> Dict[str, Any]:
-    return {"method": "elicitation/create", "params": {"mode": "form", "message": "m", "requestedSchema": schema}}
-
-
-def tool(name: str, properties: Dict[str, Any], **more: Any) -> Dict[str, Any]:
-    return {"name": name, "inputSchema": {"type": "object", "properties": properties}, **more}
-
-
-def mirroring(name: str, parameter: str, kind: str, header: Any) -> Dict[str, Any]:
-    return tool(name, {parameter: {"type": kind, "x-mcp-header": header}})
+from tests.stub_http import ClientCase, asks, question, said
 
 
 class Rounds(ClientCase):

@@ -8,7 +8,12 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, FrozenSet, Mapping, NamedTuple, Optional, Protocol, Tuple, Union
 
+from .errors import HTTPError
+
 RequestId = Union[str, int]
+
+TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+"""The pattern of an HTTP token (RFC 9110, section 5.6.2): a field name, a method, a key of baggage."""
 
 
 class Head(NamedTuple):
@@ -86,3 +91,8 @@ class Answer(NamedTuple):
     content_type: str = "application/json"
     headers: Tuple[Tuple[str, str], ...] = ()
     stream: Optional[Any] = None
+
+    @classmethod
+    def plain(cls, error: HTTPError) -> Answer:
+        """The answer that an HTTPError is: plain HTTP, no JSON-RPC message."""
+        return cls(error.status, error.body.encode("utf-8"), headers=error.headers)

@@ -9,15 +9,16 @@ from __future__ import annotations
 import re
 from typing import Any, Dict, Mapping
 
+from .request import TOKEN
+
 TRACE_CONTEXT = ("traceparent", "tracestate", "baggage")
 
 _TRACEPARENT = re.compile(
     r"(?!ff)([0-9a-f]{2})-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-[\x21-\x7e]*)?")
 _STATE_MEMBER = re.compile(
     r"[a-z0-9][a-z0-9_*/@-]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]")
-_TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _VALUE = r"[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*"
-_BAGGAGE_MEMBER = re.compile(rf"{_TOKEN}[ \t]*=[ \t]*{_VALUE}(?:[ \t]*;[ \t]*{_TOKEN}(?:[ \t]*=[ \t]*{_VALUE})?)*")
+_BAGGAGE_MEMBER = re.compile(rf"{TOKEN}[ \t]*=[ \t]*{_VALUE}(?:[ \t]*;[ \t]*{TOKEN}(?:[ \t]*=[ \t]*{_VALUE})?)*")
 
 
 def trace_context(meta: Mapping[str, Any]) -> Dict[str, str]:

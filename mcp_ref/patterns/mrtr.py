@@ -26,7 +26,7 @@ from ..base.errors import InvalidParams, SchemaError
 from ..base.json_schema import compile_schema
 from ..base.jsonrpc import encode, shown
 from ..base.meta import require_capability
-from .sampling import check_messages
+from .sampling import ROLES, check_messages
 from .state_sealer import Claim, StateSealer
 
 METHODS = ("tools/call", "prompts/get", "resources/read")
@@ -149,7 +149,7 @@ def check_answer(key: str, request: Mapping[str, Any], answer: Any) -> None:
         listed = answer.get("roots")
         if not isinstance(listed, list) or not all(_is_root(root) for root in listed):
             raise InvalidParams(f"Invalid params: {where}.roots must be an array of objects with a uri")
-    elif not isinstance(answer.get("content"), (dict, list)) or answer.get("role") not in ("assistant", "user"):
+    elif not isinstance(answer.get("content"), (dict, list)) or answer.get("role") not in ROLES:
         raise InvalidParams(f"Invalid params: {where} must have a role and content")
 
 

@@ -12,6 +12,7 @@ from ..authorization.scopes import require_scopes
 from ..base.errors import InvalidParams
 from ..base.jsonrpc import shown
 from ..base.request import Request
+from ..patterns.sampling import ROLES
 from . import content as blocks
 from .completion import choices
 from .pagination import listed
@@ -99,7 +100,7 @@ def messages(value: Any) -> List[Dict[str, Any]]:
 
 def _checked(item: Any) -> Dict[str, Any]:
     message = item if isinstance(item, dict) and "role" in item else user(item)
-    if message["role"] not in ("user", "assistant"):
+    if message["role"] not in ROLES:
         raise ValueError(f"the role of a message is user or assistant, not {shown(message['role'])}")
     content = message.get("content")
     if isinstance(content, str):

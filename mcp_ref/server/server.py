@@ -30,7 +30,7 @@ from ..base.trace_context import trace_context
 from ..patterns.allowance import RateLimits
 from ..patterns.cancellation import Cancelled
 from ..patterns.state_sealer import StateSealer, random_key
-from ..patterns.subscriptions import RESOURCE_UPDATED, Subscription, Subscriptions
+from ..patterns.subscriptions import LIST_CHANGED, RESOURCE_UPDATED, Subscription, Subscriptions
 from ..transports.mirrors import Parameter
 from . import tools
 from .caching import Hints, hints
@@ -157,9 +157,9 @@ class Server:
 
     def add_resource(self, uri: str, function: Callable[..., Any], **options: Any) -> resources.Resource:
         """Register a resource at any time. Raises ValueError for a URI in use."""
-        from . import completion, resources
+        from . import resources
 
-        return self._add(self.resources, resources.Resource(uri, function, **options), resources, completion)
+        return self._add(self.resources, resources.Resource(uri, function, **options), resources)
 
     def remove_resource(self, uri: str) -> None:
         """Take a resource away. Raises KeyError where there is none of that URI."""
@@ -168,10 +168,10 @@ class Server:
     def add_resource_template(self, uri_template: str, function: Callable[..., Any],
                               **options: Any) -> resources.ResourceTemplate:
         """Register a resource template at any time. Raises ValueError for one in use."""
-        from . import completion, resources
+        from . import resources
 
         template = resources.ResourceTemplate(uri_template, function, **options)
-        return self._add(self.resource_templates, template, resources, completion)
+        return self._add(self.resource_templates, template, resources)
 
     def remove_resource_template(self, uri_template: str) -> None:
         """Take a resource template, or a folder by the template it has, away. Raises KeyError where there is none."""
@@ -182,10 +182,10 @@ class Server:
 
         Raises ValueError.
         """
-        from . import completion, files, resources
+        from . import files, resources
 
         folder = files.Folder(uri, path, **options)
-        self._add(self.resource_templates, folder, resources, completion)
+        self._add(self.resource_templates, folder, resources)
         return folder
 
     @overload
@@ -204,9 +204,9 @@ class Server:
 
     def add_prompt(self, function: Callable[..., Any], **options: Any) -> prompts.Prompt:
         """Register a prompt at any time; options as for prompts.Prompt. Raises ValueError for a name in use."""
-        from . import completion, prompts
+        from . import prompts
 
-        return self._add(self.prompts, prompts.Prompt(function, **options), prompts, completion)
+        return self._add(self.prompts, prompts.Prompt(function, **options), prompts)
 
     def remove_prompt(self, name: str) -> None:
         """Take a prompt away. Raises KeyError where there is none of that name."""
@@ -226,9 +226,12 @@ class Server:
             self._refresh()
         return _decorator(add)
 
-    def _add(self, registry: "Registry[Item]", item: Item, *features: Any) -> Item:
-        """Register `item`, and serve its features, the modules of their pages; they load when first used."""
-        self._features.update(dict.fromkeys(features))
+    def _add(self, registry: "Registry[Item]", item: Item, feature: Any = tools) -> Item:
+        """Register `item`, and serve its feature, the module of its page, which is loaded when first used."""
+        if feature not in self._features:
+            from . import completion  # of the arguments of whatever is no tool
+
+            self._features.update({feature: None, completion: None})
         registry.add(item)
         return item
 
@@ -247,18 +250,20 @@ class Server:
 
     def notify_tools_changed(self) -> None:
         """Tell subscribers that the tools changed; adding or removing one does so by itself."""
-        self._refresh()
-        self.subscriptions.publish("notifications/tools/list_changed")
+        self._changed("toolsListChanged")
 
     def notify_resources_changed(self) -> None:
         """Tell subscribers that the resources or templates changed; adding or removing one does so by itself."""
-        self._refresh()
-        self.subscriptions.publish("notifications/resources/list_changed")
+        self._changed("resourcesListChanged")
 
     def notify_prompts_changed(self) -> None:
         """Tell subscribers that the prompts changed; adding or removing one does so by itself."""
+        self._changed("promptsListChanged")
+
+    def _changed(self, member: str) -> None:
+        """The list changed that subscribers ask for by this member of their filter."""
         self._refresh()
-        self.subscriptions.publish("notifications/prompts/list_changed")
+        self.subscriptions.publish(LIST_CHANGED[member])
 
     def notify_resource_updated(self, uri: str) -> None:
         """Tell subscribers of `uri`, or of a template that it matches, that the resource changed."""
@@ -321,7 +326,7 @@ class Server:
 
     def _refused(self, request: Request, error: Union[ProtocolError, HTTPError]) -> Answer:
         if isinstance(error, HTTPError):
-            return Answer(error.status, error.body.encode("utf-8"), headers=error.headers)
+            return Answer.plain(error)
         if not may_be_sent(error):
             log.error("%s raised an error that may not be sent: %s", shown(request.method), shown(error.code))
             error = InternalError("Internal error")

@@ -14,7 +14,7 @@ from typing import Dict, FrozenSet, Iterable, Mapping, Optional, Tuple
 
 from ..base.errors import HTTPError
 from ..base.jsonrpc import encode
-from ..base.request import Answer, Head
+from ..base.request import TOKEN, Answer, Head
 
 LOOPBACK = frozenset(("127.0.0.1", "localhost", "::1"))
 JSON, EVENT_STREAM = "application/json", "text/event-stream"
@@ -24,7 +24,7 @@ DEFAULT_PORTS = {"http": "80", "https": "443"}
 _AUTHORITY = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5}))?")
 _ORIGIN = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.+)")
 _PATH = re.compile(r"/[\x21\x22\x24-\x3e\x40-\x7e]*")
-_PARAMETER = re.compile(r"mcp-param-[!#$%&'*+.^_`|~0-9a-z-]+")
+_PARAMETER = re.compile("mcp-param-" + TOKEN)
 _WEIGHT = re.compile(r"(?:0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)")
 
 

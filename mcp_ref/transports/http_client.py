@@ -7,6 +7,7 @@ a response says is for client/received to judge.
 from __future__ import annotations
 
 import http.client
+import re
 from contextlib import contextmanager
 from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Tuple
 from urllib.parse import urljoin
@@ -15,10 +16,10 @@ from urllib.request import Request
 from .. import __version__
 from ..base.errors import HTTPError, ParseError, TransportError
 from ..base.jsonrpc import decode, encode, shown
+from ..base.request import TOKEN
 from . import sse
 from .connection import Deadline, Exchange, Wire
 from .endpoint import EVENT_STREAM, JSON
-from .mirrors import TOKEN
 from .url import Address
 
 MAX_MESSAGE = 64 * 1024 * 1024
@@ -137,7 +138,7 @@ def checked_headers(headers: Mapping[str, str]) -> Dict[str, str]:
     """The headers a caller may add. Raises ValueError for a malformed one, and for one that the protocol sets."""
     made: Dict[str, str] = {}
     for name, value in headers.items():
-        if not TOKEN.fullmatch(name):
+        if not re.fullmatch(TOKEN, name):
             raise ValueError(f"{shown(name)} is no header name")
         if not isinstance(value, str) or not all(" " <= c <= "~" or c == "\t" or "\xa0" <= c <= "\xff" for c in value):
             raise ValueError(f"the value of the header {name} holds characters that no header can")

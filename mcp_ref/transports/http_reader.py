@@ -14,7 +14,7 @@ import time
 from typing import Dict, Set, Tuple
 
 from ..base.errors import HTTPError
-from ..base.request import Head
+from ..base.request import TOKEN, Head
 from ..patterns.cancellation import Cancelled
 from .endpoint import Endpoint, refusal
 
@@ -23,9 +23,9 @@ MAX_FIELDS = 100
 
 _AT_ONCE = getattr(socket, "MSG_DONTWAIT", 0)
 
-_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([\x21-\x7e]+) HTTP/1\.([01])")
+_LINE = re.compile(rb"(%s) ([\x21-\x7e]+) HTTP/1\.([01])" % TOKEN.encode("ascii"))
 _ABSOLUTE = re.compile(r"https?://([^/?#]*)(/.*)?", re.IGNORECASE)
-_FIELD_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_FIELD_NAME = re.compile(TOKEN)
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,8})(?:[ \t]*;[\t\x20-\x7e\x80-\xff]*)?")
 

@@ -73,10 +73,6 @@ def _octets(answer: Answer, close: bool, more: bytes = b"") -> bytes:
     return first + (_fields(answer.headers) if answer.headers else b"") + more + last + answer.body
 
 
-def _plain(error: HTTPError) -> Answer:
-    return Answer(error.status, error.body.encode("utf-8"), headers=error.headers)
-
-
 class Connection(http.server.BaseHTTPRequestHandler):
     """One connection: requests read and answered in turn until either side closes it."""
 
@@ -121,7 +117,7 @@ class Connection(http.server.BaseHTTPRequestHandler):
         except HTTPError as error:
             self.close_connection = True
             self._unread = True
-            return self._send(_plain(error))
+            return self._send(Answer.plain(error))
         self._head = head
         if not self._chunked or "close" in head.headers.get("connection", "").lower():
             self.close_connection = True
@@ -295,7 +291,7 @@ class HTTPServer(http.server.ThreadingHTTPServer):
         error = refusal(503, "service unavailable", "too many connections", [("Retry-After", "1")])
         try:
             connection.settimeout(0.0)
-            connection.send(_octets(_plain(error), True))
+            connection.send(_octets(Answer.plain(error), True))
             connection.shutdown(socket.SHUT_WR)
         except OSError:
             pass

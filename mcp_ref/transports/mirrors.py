@@ -16,14 +16,14 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tup
 
 from ..base.errors import HeaderMismatch, SchemaError, TransportError
 from ..base.jsonrpc import shown
-from ..base.request import Head, Request
+from ..base.request import TOKEN, Head, Request
 
 MAX_SAFE_INTEGER = 2**53 - 1
 TYPES = ("string", "integer", "boolean")
 NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
 _PREFIX, _SUFFIX = "=?base64?", "?="
-TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_TOKEN = re.compile(TOKEN)
 _PLAIN = re.compile(r"[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?")
 _LEGAL = re.compile(r"[\x20-\x7e\t]*")
 _INTEGER = re.compile(r"(-?[0-9]{1,20})(?:\.0{1,20})?")
@@ -95,7 +95,7 @@ def _walk(schema: Any, path: Tuple[str, ...], found: List[Parameter]) -> int:
         reached += 1
         name, kind = schema["x-mcp-header"], schema.get("type")
         where = ".".join(path)
-        if not isinstance(name, str) or not TOKEN.fullmatch(name):
+        if not isinstance(name, str) or not _TOKEN.fullmatch(name):
             raise SchemaError(f"x-mcp-header of {where} must be a non-empty HTTP token, not {shown(name)}")
         if kind not in TYPES:
             raise SchemaError(f"x-mcp-header of {where} needs type string, integer or boolean, not {shown(kind)}")
