@@ -11,6 +11,7 @@ from typing import Iterable, Iterator, List
 from ..base.errors import TransportError
 
 KEEP_ALIVE = b": keep-alive\n\n"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def event(message: bytes) -> bytes:
@@ -21,12 +22,15 @@ def event(message: bytes) -> bytes:
 def messages(chunks: Iterable[bytes], limit: int) -> Iterator[bytes]:
     """The data of each event in a stream that arrives in chunks of any size.
 
-    Lines end in LF, CR or CRLF. An event cut off by the end of the stream is dropped, as the format says.
-    limit: octets that one event may have; raises TransportError beyond.
+    Lines end in LF, CR or CRLF, and nothing else. An event cut off by the end of the stream is dropped, as the format
+    says. limit: octets that one event may have, its line breaks and other fields included; raises TransportError
+    beyond, in the middle of a line too.
     """
     data: List[bytes] = []
     size = 0
-    for line in _lines(chunks, limit):
+    for number, line in enumerate(_lines(chunks, limit)):
+        if number == 0:
+            line = line.removeprefix(BYTE_ORDER_MARK)
         if line == b"":
             if data:
                 yield b"\n".join(data)
@@ -34,28 +38,25 @@ def messages(chunks: Iterable[bytes], limit: int) -> Iterator[bytes]:
             continue
         name, _, value = line.partition(b":")
         if name == b"data":
-            value = value[1:] if value.startswith(b" ") else value
-            data.append(value)
-            size += len(value)
-            if size > limit:
-                raise TransportError(f"an event of the stream exceeds {limit} octets")
+            data.append(value.removeprefix(b" "))
+        if name:  # a comment is no part of the event
+            size += len(line) + 1
+        if size > limit:
+            raise TransportError(f"an event of the stream exceeds {limit} octets")
 
 
 def _lines(chunks: Iterable[bytes], limit: int) -> Iterator[bytes]:
-    """Lines without their ends; a CR at the end of a chunk waits, since the LF after it belongs to it."""
-    rest = b""
-    first = True
+    """Lines without their ends, each as soon as its end is there: a CR ends one, and an LF after it says no more."""
+    rest = bytearray()
+    after_cr = False
     for chunk in chunks:
-        rest += chunk
-        if first and len(rest) >= 3:
-            rest = rest[3:] if rest.startswith(b"\xef\xbb\xbf") else rest
-            first = False
-        held = rest.endswith(b"\r")
-        text = rest[:-1] if held else rest
-        *whole, rest = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
-        rest += b"\r" if held else b""
+        text = chunk[1:] if after_cr and chunk.startswith(b"\n") else chunk
+        after_cr = chunk.endswith(b"\r") if chunk else after_cr
+        begun, *more = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+        rest += begun
         if len(rest) > limit:
             raise TransportError(f"a line of the event stream exceeds {limit} octets")
-        yield from whole
-    if rest.endswith(b"\r"):
-        yield rest[:-1]
+        if more:
+            yield bytes(rest)
+            yield from more[:-1]
+            rest = bytearray(more[-1])
