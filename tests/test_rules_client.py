@@ -3,8 +3,8 @@
 import unittest
 from typing import Any, Dict
 
-from mcp_ref import InputRequired, Server, form, link, sampling
-from mcp_ref.base.errors import TransportError
+from mcp_ref import InputRequired, Server, form, link, roots, sampling
+from mcp_ref.base.errors import InvalidParams, TransportError
 
 from .stub_http import ClientCase, asks, said
 from .support import call
@@ -125,6 +125,68 @@ class Sampling(Asked):
                      [said_by("assistant", TEXT), said_by("user", done("c1"), done("c2"))],
                      [said_by("user", done("c1"), done("c2")), both]):
             self.bad(sampling([said_by("user", TEXT), both, *rest], 5))
+
+
+class Answered(ClientCase):
+    """Each answer twice: a client does not send a wrong one, and a server does not take one."""
+
+    def check(self, question: Any, answer: Any, good: bool) -> None:
+        server = Server("asking", "1")
+
+        @server.tool
+        def t(ctx: Any) -> Any:
+            return InputRequired({"k": question}) if "k" not in ctx.answers else "taken"
+
+        state = call(server, "t").result["requestState"]
+        reply = call(server, "t", requestState=state, inputResponses={"k": answer})
+        self.assertEqual((reply.status, good or reply.error["code"]), (200, True) if good else (400, -32602), answer)
+        asked = asks({"k": question}), said()
+        with self.talk(*asked, on_sample=lambda params: answer, on_list_roots=lambda: answer) as (stub, client):
+            if good:
+                client.call_tool("t")
+                self.assertEqual(stub.seen[1].params["inputResponses"], {"k": answer})
+            else:
+                with self.assertRaisesRegex(InvalidParams, "not sent"):
+                    client.call_tool("t")
+                self.assertEqual(len(stub.seen), 1)
+
+    def test_roots_are_file_uris_with_a_text_name(self) -> None:
+        good: Any = [[], [{"uri": "file:///home/ada", "name": "Home"}], [{"uri": "file:///"}, {"uri": "file:///C:/a%20b"}],
+                     [{"uri": "file://host/share"}], [{"uri": "file:///größe", "name": "", "_meta": {}}],
+                     [{"uri": "file:///..a/b../c"}]]
+        bad: Any = [None, 7, {}, ["file:///a"], [{"uri": None}], [{"name": "x"}], [{"uri": "file:///a"}, {}],
+                    *([{"uri": "file:///a", "name": name}] for name in (7, None, [], {})),
+                    *([{"uri": uri}] for uri in (
+                        "", "/home", "https://x.example/", "file:/home", "file:", "file://", "file://host", "home",
+                        " file:///a", "file:///a b", "file:///a\n", "file:///%zz", "file:///a/../b", "file:///a/..",
+                        "file:///a/%2E%2e/b", "file:///a%2f..%2Fb", "file:///a\\..\\b", "file:///a%00b", "xfile:///a"))]
+        for roots_ in good:
+            self.check(roots(), {"roots": roots_}, True)
+        for roots_ in bad:
+            self.check(roots(), {"roots": roots_}, False)
+
+    def test_a_sampling_result_has_a_model_and_content_blocks(self) -> None:
+        question = sampling("Hi?", 5)
+        image = {"type": "image", "data": "AA==", "mimeType": "image/png"}
+        for content in (TEXT, [TEXT], [], [TEXT, image], image, {**image, "type": "audio"}, [TEXT, CITY], done("c1")):
+            self.check(question, {"role": "assistant", "content": content, "model": "m", "stopReason": "endTurn"}, True)
+        good = {"role": "assistant", "content": TEXT, "model": "m"}
+        for name in good:
+            self.check(question, {each: value for each, value in good.items() if each != name}, False)
+        for model in (None, 7, [], {}):
+            self.check(question, {**good, "model": model}, False)
+        for role in (None, "system", 7, []):
+            self.check(question, {**good, "role": role}, False)
+        blocks: Any = ["x", 7, None, {}, {"text": "x"}, {"type": "text"}, {"type": "text", "text": 5}, {"type": []},
+                       {"type": "image", "mimeType": "a/b"}, {"type": "image", "data": "AA=="}, {"type": "video"},
+                       {"type": "audio", "data": 5, "mimeType": "a/b"}, {"type": "tool_result", "toolUseId": "c"},
+                       {"type": "resource_link", "uri": "x:y", "name": ""}, {"type": "tool_use", "id": "c"},
+                       {**CITY, "input": []}, {**CITY, "id": 1}, {**done("c"), "toolUseId": {}}]
+        for block in blocks:
+            self.check(question, {**good, "content": block}, False)
+            self.check(question, {**good, "content": [TEXT, block]}, False)
+        for answer in (None, 7, "x", [], [good]):
+            self.check(question, answer, False)
 
 
 class Failing(unittest.TestCase):

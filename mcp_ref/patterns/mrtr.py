@@ -1,7 +1,7 @@
 """basic/patterns/mrtr: a result that asks, and the retry that answers.
 
 Implements MRTR-01, MRTR-04 to MRTR-06, MRTR-14 to MRTR-17, MRTR-24 to MRTR-27; ELIC-05 to ELIC-12, ELIC-14,
-ELIC-15, ELIC-17 to ELIC-20, ELIC-34.
+ELIC-15, ELIC-17 to ELIC-20, ELIC-34; ROOT-04, ROOT-06.
 
 The flow of one request that asks, with deterministic replay:
 
@@ -21,12 +21,13 @@ from __future__ import annotations
 
 import re
 from typing import Any, Dict, Iterable, Mapping, Optional
+from urllib.parse import unquote
 
 from ..base.errors import InvalidParams, SchemaError
 from ..base.json_schema import compile_schema
 from ..base.jsonrpc import encode, shown
 from ..base.meta import require_capability
-from .sampling import ROLES, check_messages
+from .sampling import check_messages, check_sampled
 from .state_sealer import Claim, StateSealer
 
 METHODS = ("tools/call", "prompts/get", "resources/read")
@@ -40,6 +41,8 @@ MAX_ANSWERS = 128 * 1024
 
 _URL = re.compile(r"(?!https?:(?!//[^/?#]))[A-Z][A-Z0-9+.-]*:"
                   r"(?:[^\x00-\x20\x7f-\xa0\"<>\\^`{|}%]|%[0-9A-F]{2})+", re.IGNORECASE)
+_FILE = re.compile(r"file://[^/?#]*/")
+_CLIMBING = re.compile(r"[/\\]\.\.(?:[/\\?#]|$)|[\x00-\x1f\x7f]")
 
 
 class InputRequired(BaseException):
@@ -148,13 +151,22 @@ def check_answer(key: str, request: Mapping[str, Any], answer: Any) -> None:
     elif method == ROOTS:
         listed = answer.get("roots")
         if not isinstance(listed, list) or not all(_is_root(root) for root in listed):
-            raise InvalidParams(f"Invalid params: {where}.roots must be an array of objects with a uri")
-    elif not isinstance(answer.get("content"), (dict, list)) or answer.get("role") not in ROLES:
-        raise InvalidParams(f"Invalid params: {where} must have a role and content")
+            raise InvalidParams(f"Invalid params: {where}.roots must be an array of roots: each an object with uri, a "
+                                "valid file:// URI with a path and no .. in it, and name, a text, or none")
+    else:
+        try:
+            check_sampled(answer)
+        except ValueError as error:
+            raise InvalidParams(f"Invalid params: {where}: {error}") from None
 
 
 def _is_root(value: Any) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("uri"), str)
+    """Whether a value is a root: a `file://` URI that does not climb, and a text or nothing for its name (ROOT-06)."""
+    if not isinstance(value, dict) or not isinstance(value.get("name", ""), str):
+        return False
+    uri = value.get("uri")
+    return (isinstance(uri, str) and bool(_FILE.match(uri)) and bool(_URL.fullmatch(uri))
+            and not _CLIMBING.search(unquote(uri)))
 
 
 def _check_elicited(where: str, params: Mapping[str, Any], answer: Mapping[str, Any]) -> None:

@@ -1,15 +1,19 @@
-"""client/sampling, Message Content Constraints: what the messages of a sampling request are made of.
+"""client/sampling, Data Types and Message Content Constraints: what a sampling request and its result are made of.
 
-Implements SAMP-12 to SAMP-14, SAMP-17, SAMP-18, SAMP-26, SAMP-27.
+Implements SAMP-12 to SAMP-14, SAMP-17, SAMP-18, SAMP-22, SAMP-26, SAMP-27.
 """
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Set
+from typing import Any, Dict, List, Mapping, Set
 
 from ..base.jsonrpc import shown
 
 ROLES = ("user", "assistant")
+_BLOCKS: Dict[str, Dict[str, type]] = {
+    "text": {"text": str}, "image": {"data": str, "mimeType": str}, "audio": {"data": str, "mimeType": str},
+    "tool_use": {"id": str, "name": str, "input": dict}, "tool_result": {"toolUseId": str, "content": list}}
+"""The kinds of content block that the schema has for a sampling message, and the members that each must have."""
 
 
 def check_messages(messages: Any) -> None:
@@ -33,11 +37,21 @@ def check_messages(messages: Any) -> None:
         raise ValueError(f"tool uses {shown(sorted(unanswered))} have no results after them")
 
 
+def check_sampled(result: Mapping[str, Any]) -> None:
+    """Raise ValueError for what is no CreateMessageResult: one has a role, content and the model that made it."""
+    if not isinstance(result.get("model"), str):
+        raise ValueError("the result of sampling must have a model, a text")
+    _blocks(result)
+
+
 def _blocks(message: Any) -> List[Dict[str, Any]]:
-    if not isinstance(message, dict) or message.get("role") not in ROLES:
+    if not isinstance(message, Mapping) or message.get("role") not in ROLES:
         raise ValueError(f"a sampling message has the role user or assistant, which {shown(message)} has not")
     content = message.get("content")
     content = content if isinstance(content, list) else [content]
-    if not all(isinstance(block, dict) and isinstance(block.get("type"), str) for block in content):
-        raise ValueError(f"the content of a sampling message is a block or a list of them, not {shown(content)}")
+    for block in content:
+        members = _BLOCKS.get(str(block.get("type"))) if isinstance(block, dict) else None
+        if members is None or not all(isinstance(block.get(name), kind) for name, kind in members.items()):
+            raise ValueError(f"the content of a sampling message is a block or a list of them ({', '.join(_BLOCKS)}), "
+                             f"each with what its type needs, which {shown(block)} is not")
     return content
