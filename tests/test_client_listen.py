@@ -5,7 +5,7 @@ import time
 import unittest
 from typing import Any, Dict, Iterator, List
 
-from mcp_ref.base.errors import HTTPError, InvalidParams, MethodNotFound, Timeout, TransportError
+from mcp_ref.base.errors import HTTPError, InvalidParams, InvalidRequest, MethodNotFound, Timeout, TransportError
 from mcp_ref.base.meta import SUBSCRIPTION_ID
 from mcp_ref.client.client import Client
 from mcp_ref.client.subscription import Subscription
@@ -74,6 +74,10 @@ class Opening(ClientCase):
                 with self.assertRaises(kind):
                     client.listen(tools=True)
                 self.assertEqual(client._streams, set())
+        foreign = message({"id": "server-error", "error": {"code": -32600, "message": "Bad Request: no session"}}, 400)
+        with self.talk(foreign) as (_, client), self.assertRaisesRegex(InvalidRequest, "older era") as caught:
+            client.listen(tools=True)
+        self.assertEqual(caught.exception.status, 400)
 
     def test_another_version_is_tried(self) -> None:
         class Both(Client):
@@ -118,6 +122,15 @@ class Reading(ClientCase):
                 with self.assertRaises(kind):
                     next(subscription)
                 self.assertEqual(list(subscription), [])
+
+    def test_a_line_or_an_event_without_end_ends_it(self) -> None:
+        for part in (b"x" * 5000, b"data: " + b"x" * 5000 + b"\n", b"data:\n" * 1000, b"id: 1\n" * 1000):
+            for begin in (ack(), b"data: "):
+                with self.talk(DONE) as (stub, client):
+                    client._transport.max_message = 100_000
+                    stub.script = [events(begin, *[part] * 200)]
+                    with self.assertRaisesRegex(TransportError, "exceeds 100000 octets"):
+                        next(client.listen(tools=True))
 
     def open_until_closed(self, *more: bytes) -> Any:
         """A script: the acknowledgment, then `more`, then nothing until the test is over."""

@@ -66,13 +66,38 @@ class Streams(ClientCase):
         self.refused(events(whole), TransportError, "without the response")
         self.refused(events(b"data: hello\n\n"), TransportError, "strict JSON")
 
-    def test_a_fault_of_the_callers_callback_is_the_callers(self) -> None:
-        def fail(*_: Any) -> None:
-            raise KeyError("mine")
+    def test_a_callback_that_fails_is_logged_and_the_call_goes_on(self) -> None:
+        heard: List[Any] = []
 
-        with self.talk(events(self.progress(1, 1), last=said())) as (_, client):
-            with self.assertRaisesRegex(KeyError, "mine"):
-                client.call_tool("t", on_progress=fail)
+        def fail(*given: Any) -> None:
+            heard.append(given[0])
+            raise fault
+
+        log = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "x"}}
+        for kind in (KeyError, ValueError, Timeout, StopIteration, AssertionError):
+            fault = kind("mine")
+            for name, notes in (("on_progress", [self.progress(1, 1), self.progress(1, 2)]), ("on_log", [log, log])):
+                heard.clear()
+                options: Dict[str, Any] = {name: fail}
+                with self.talk(events(*notes, last=said()), **options) as (_, client):
+                    with self.assertLogs("mcp_ref", "ERROR") as logged:
+                        self.assertEqual(client.call_tool("t")["content"][0]["text"], "ok")
+                self.assertEqual(len(heard), 2, "the next one is told as well")
+                self.assertEqual([name in line and "mine" in line for line in logged.output], [True, True])
+
+    def test_what_ends_a_program_passes_a_callback(self) -> None:
+        def stop(*_: Any) -> None:
+            raise KeyboardInterrupt
+
+        with self.talk(events(self.progress(1, 1), last=said())) as (_, client), self.assertRaises(KeyboardInterrupt):
+            client.call_tool("t", on_progress=stop)
+
+    def test_numbers_that_no_double_holds_are_passed_over(self) -> None:
+        heard: List[Any] = []
+        notes = [self.progress(1, 10**400), self.progress(1, -10**400), self.progress(1, 3, total=10**400)]
+        with self.talk(events(*notes, last=said())) as (_, client):
+            client.call_tool("t", on_progress=lambda *given: heard.append(given))
+        self.assertEqual(heard, [(3, None, None)])
 
 
 class Network(ClientCase):

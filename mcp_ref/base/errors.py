@@ -25,7 +25,18 @@ RETIRED = -32002
 
 
 class McpError(Exception):
-    """The root of every error that this package raises on purpose."""
+    """The root of every error that this package raises on purpose.
+
+    note: a sentence of this side's own about what a peer answered, "" where there is nothing to say; str() ends in it.
+    """
+
+    note = ""
+
+    def __str__(self) -> str:
+        return self._noted(super().__str__())
+
+    def _noted(self, text: str) -> str:
+        return f"{text.rstrip('. ')}. {self.note}" if self.note else text
 
 
 class ProtocolError(McpError):
@@ -34,7 +45,7 @@ class ProtocolError(McpError):
     code: an integer; an application's own lies outside -32768..-32000 (BASE-23).
     message: one sentence that names what was wrong and what was expected.
     data: any JSON value, or None for no `data` member.
-    status: the HTTP status that carries it; 200 for an application's own code.
+    status: the HTTP status that carries it, of a peer's error the one it came with; 200 for an application's own code.
     remote: whether it came from a peer, and is not ours to pass on.
     """
 
@@ -48,7 +59,7 @@ class ProtocolError(McpError):
         self.data = data
 
     def __str__(self) -> str:
-        return f"{self.code} {self.message}"
+        return self._noted(f"{self.code} {self.message}")
 
     def body(self) -> Dict[str, Any]:
         """The `error` member of the response."""
@@ -210,13 +221,15 @@ def may_be_sent(error: ProtocolError) -> bool:
     return code in _BY_CODE or not (code == RETIRED or RESERVED[0] <= code <= RESERVED[1])
 
 
-def received(error: Any) -> ProtocolError:
-    """The typed error for a peer's `error` member; malformed members become an InternalError that says so."""
-    if not isinstance(error, dict) or type(error.get("code")) is not int or not isinstance(error.get("message"), str):
-        return InternalError("the peer sent an error without an integer code and a text message")
-    code, message, data = error["code"], error["message"], error.get("data")
-    kind = _BY_CODE.get(code)
-    made = ProtocolError.__new__(kind or ProtocolError)
-    ProtocolError.__init__(made, code, message, data)
-    made.remote = True
+def received(error: Any, status: int = 200) -> ProtocolError:
+    """The typed error for a peer's `error` member; malformed members become an InternalError that says so.
+
+    status: the HTTP status it came with.
+    """
+    if isinstance(error, dict) and type(error.get("code")) is int and isinstance(error.get("message"), str):
+        made = ProtocolError.__new__(_BY_CODE.get(error["code"], ProtocolError))
+        ProtocolError.__init__(made, error["code"], error["message"], error.get("data"))
+    else:
+        made = InternalError("the peer sent an error without an integer code and a text message")
+    made.status, made.remote = status, True
     return made

@@ -22,7 +22,15 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, 
 from .. import __version__
 from ..base import meta as reserved
 from ..base import versioning
-from ..base.errors import HeaderMismatch, ProtocolError, TooManyRounds, TransportError, UnsupportedProtocolVersion
+from ..base.errors import (
+    HeaderMismatch,
+    HTTPError,
+    InvalidParams,
+    ProtocolError,
+    TooManyRounds,
+    TransportError,
+    UnsupportedProtocolVersion,
+)
 from ..base.jsonrpc import is_id, shown
 from ..patterns import mrtr
 from ..patterns.subscriptions import LIST_CHANGED
@@ -30,7 +38,8 @@ from ..transports.connection import MAX_SECONDS, Deadline, Silence, Wire
 from ..transports.http_client import HTTPClient
 from ..transports.mirrors import Parameter, mirrored_headers
 from .elicitation import Inputs, OnElicit, OnListRoots, OnSample
-from .received import INPUT_REQUIRED, Heard, OnLog, OnProgress, items, result_of
+from .era import older_era
+from .received import INPUT_REQUIRED, Heard, OnLog, OnProgress, items, listed, result_of
 from .resources import not_found
 from .subscription import Subscription
 from .tools import KnownTool, check_output, known
@@ -57,7 +66,8 @@ class Client:
 
     Raises ValueError for an argument that cannot be used. Every method that calls the server raises ProtocolError
     (or a subclass) for the error it answers with, and otherwise HTTPError, Timeout, TransportError, InvalidParams
-    for a callback's answer that was not sent, or TooManyRounds.
+    for a callback's answer that was not sent, or TooManyRounds. The `note` of the first two says so where the answer
+    shows that the server speaks an older era.
     """
 
     versions: Tuple[str, ...] = versioning.MODERN
@@ -83,6 +93,8 @@ class Client:
         self._version = self.versions[0]
         self._ids, self._tokens = itertools.count(1), itertools.count(1)
         self._tools: Dict[str, Union[KnownTool, str]] = {}
+        self._listings, self._tools_of = itertools.count(1), 0
+        self._listing = threading.Lock()
         self._closed = threading.Event()
         self._streams: Set[Subscription] = set()
 
@@ -110,9 +122,17 @@ class Client:
         return self.request("server/discover", **options)
 
     def list_tools(self, **options: Any) -> List[Dict[str, Any]]:
-        """All tools of all pages, but for those with an invalid `x-mcp-header`, which are logged (server/tools)."""
-        self._tools = known(self._pages("tools/list", "tools", **options))
-        return [tool.definition for tool in self._tools.values() if isinstance(tool, KnownTool)]
+        """All tools of all pages, but for those with an invalid `x-mcp-header`, which are logged (server/tools).
+
+        Of several calls at once the one begun last says what the arguments of a tool are mirrored by, whichever answer
+        comes last.
+        """
+        number = next(self._listings)
+        tools = known(self._pages("tools/list", "tools", **options))
+        with self._listing:
+            if number > self._tools_of:
+                self._tools_of, self._tools = number, tools
+        return [tool.definition for tool in tools.values() if isinstance(tool, KnownTool)]
 
     def list_resources(self, **options: Any) -> List[Dict[str, Any]]:
         """All resources of all pages (server/resources)."""
@@ -254,10 +274,11 @@ class Client:
 
     def _send(self, method: str, params: Dict[str, Any], deadline: Deadline, post: Post) -> Any:
         """One attempt, and a second one where the server's error says how to do better."""
+        version = self._version
         try:
             return self._attempt(method, params, post)
         except UnsupportedProtocolVersion as error:
-            common = self._common_version(error)
+            common = self._common_version(error, version)
             if common is None:
                 raise
             self._version = common
@@ -266,11 +287,11 @@ class Client:
                 raise
         return self._attempt(method, params, post)
 
-    def _common_version(self, error: UnsupportedProtocolVersion) -> Optional[str]:
-        """A version of ours, not the refused one, that the server says it supports (VERS-02)."""
+    def _common_version(self, error: UnsupportedProtocolVersion, refused: str) -> Optional[str]:
+        """A version of ours that the server says it supports, the refused one if there is no other (VERS-02)."""
         supported = error.data.get("supported") if isinstance(error.data, dict) else None
-        listed = supported if isinstance(supported, list) else []
-        return next((each for each in self.versions if each in listed and each != self._version), None)
+        common = [each for each in self.versions if isinstance(supported, list) and each in supported]
+        return min(common, key=refused.__eq__, default=None)
 
     def _mirrors_anew(self, params: Mapping[str, Any], deadline: Deadline) -> bool:
         """List the tools again; whether the called one now has other headers (HTTP-61)."""
@@ -288,7 +309,11 @@ class Client:
         params = {**params, "_meta": {**params["_meta"], reserved.PROTOCOL_VERSION: version}}
         message = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": params}
         headers = {"MCP-Protocol-Version": version, **mirrored_headers(message, self._mirrored(method, params))}
-        return post(message, headers)
+        try:
+            return post(message, headers)
+        except (ProtocolError, HTTPError) as error:
+            error.note = older_era(error, method)
+            raise
 
     def _mirrored(self, method: str, params: Mapping[str, Any]) -> Sequence[Parameter]:
         tool = self._tool(params.get("name")) if method == "tools/call" else None
@@ -301,23 +326,31 @@ class Client:
             raise TransportError(f"tool {shown(name)} cannot be called: {tool}")
         return tool
 
-    def _pages(self, method: str, name: str, timeout: Timing = None, **options: Any) -> List[Dict[str, Any]]:
-        """The items of all pages. A cursor is sent back as it came; any string is one, the empty one too (PAGE-10)."""
+    def _pages(self, method: str, name: str, timeout: Timing = None, again: bool = True,
+               **options: Any) -> List[Dict[str, Any]]:
+        """The items of all pages. A cursor is sent back as it came, and means nothing here (PAGE-07 to PAGE-10).
+
+        Where one is refused on the way (-32602), the list has changed under it and is fetched anew, once. again:
+        whether that may still be.
+        """
         deadline = self._deadline(timeout)
         found: List[Dict[str, Any]] = []
-        seen: Set[str] = set()
         params: Dict[str, Any] = {}
-        while len(seen) < MAX_PAGES and len(found) <= MAX_ITEMS:
-            result = self.request(method, params, timeout=deadline, **options)
-            found.extend(items(result, name))
+        for _ in range(MAX_PAGES):
+            try:
+                result = self.request(method, params, timeout=deadline, **options)
+            except InvalidParams:
+                if not params or not again:
+                    raise
+                return self._pages(method, name, deadline, False, **options)
+            found += listed(result, name)
             cursor = result.get("nextCursor")
             if cursor is None:
                 return found
             if not isinstance(cursor, str):
                 raise TransportError(f"the nextCursor of {method} must be a string, not {shown(cursor)}")
-            if cursor in seen:
-                raise TransportError(f"{method} gave the cursor {shown(cursor)} twice, so its pages would never end")
-            seen.add(cursor)
+            if len(found) > MAX_ITEMS:
+                break
             params = {"cursor": cursor}
         raise TransportError(f"{method} goes on beyond {MAX_PAGES} pages or {MAX_ITEMS} items")
 

@@ -5,8 +5,9 @@ Implements BASE-09 to BASE-11, BASE-17, BASE-21; PROG-01, PROG-02, PROG-07 and t
 
 from __future__ import annotations
 
-import math
-from typing import Any, Callable, Dict, Optional
+import logging
+import sys
+from typing import Any, Callable, Dict, List, Optional
 
 from ..base.errors import TransportError, received
 from ..base.jsonrpc import shown
@@ -14,6 +15,10 @@ from ..base.meta import LOG_LEVELS
 from ..base.request import RequestId
 
 COMPLETE, INPUT_REQUIRED = "complete", "input_required"
+IDENTIFIED = {"tools": "name", "prompts": "name", "resources": "uri", "resourceTemplates": "uriTemplate"}
+"""The member by which each kind of listed item is called or read."""
+
+log = logging.getLogger("mcp_ref")
 
 OnProgress = Callable[[float, Optional[float], Optional[str]], None]
 OnLog = Callable[[str, Any, Optional[str]], None]
@@ -60,12 +65,30 @@ def items(result: Dict[str, Any], name: str) -> Any:
     return listed
 
 
+def listed(result: Dict[str, Any], name: str) -> List[Dict[str, Any]]:
+    """The items of one page of a list. One that nobody could use is left out with a warning: the others are no worse.
+
+    name: the list's member, a key of IDENTIFIED. Raises TransportError where it is no list.
+    """
+    page, key = result.get(name), IDENTIFIED[name]
+    if not isinstance(page, list):
+        raise TransportError(f"the server's result needs {name}, a list")
+    found = []
+    for item in page:
+        if isinstance(item, dict) and isinstance(item.get(key), str):
+            found.append(item)
+        else:
+            log.warning("an item of %s is left out: it needs %s, a text, and is %s", name, key, shown(item))
+    return found
+
+
 class Heard:
     """Hands the notifications ahead of one response on.
 
     token: the request's progressToken. on_progress: called with progress, total and message, the last two None where
-    not given. on_log: called with level, data and the logger's name or None. A notification that is malformed, of
-    another request or of a kind unknown here is passed over: it is no reason to fail the request.
+    not given. on_log: called with level, data and the logger's name or None. What either raises is logged: to show
+    how a request goes is no reason to fail it. Nor is a notification that is malformed, of another request or of a
+    kind unknown here, which is passed over.
     """
 
     def __init__(self, token: Any, on_progress: Optional[OnProgress], on_log: Optional[OnLog]) -> None:
@@ -79,14 +102,24 @@ class Heard:
         if method == "notifications/progress" and self._on_progress is not None:
             token, progress = params.get("progressToken"), _number(params.get("progress"))
             if same_id(token, self._token) and progress is not None:
-                self._on_progress(progress, _number(params.get("total")), _text(params.get("message")))
+                _tell("on_progress", self._on_progress, progress, _number(params.get("total")),
+                      _text(params.get("message")))
         elif method == "notifications/message" and self._on_log is not None:
             if params.get("level") in LOG_LEVELS and "data" in params:
-                self._on_log(params["level"], params["data"], _text(params.get("logger")))
+                _tell("on_log", self._on_log, params["level"], params["data"], _text(params.get("logger")))
+
+
+def _tell(name: str, callback: Callable[..., None], *given: Any) -> None:
+    try:
+        callback(*given)
+    except Exception:
+        log.exception("the callback %s failed; the request goes on", name)
 
 
 def _number(value: Any) -> Optional[float]:
-    return value if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) else None
+    """A finite number within a double's range; integers of JSON may be any length."""
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return value if number and abs(value) <= sys.float_info.max else None
 
 
 def _text(value: Any) -> Optional[str]:

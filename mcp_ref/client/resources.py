@@ -15,10 +15,10 @@ _STANDARD = str.maketrans("-_", "+/", " \t\r\n=")
 
 def not_found(error: ProtocolError) -> ProtocolError:
     """The ResourceNotFound for a server's error to resources/read that means it; any other error as it is."""
-    if not error.remote or error.code not in (InvalidParams.defined, RETIRED):
+    if not error.remote or error.note or error.code not in (InvalidParams.defined, RETIRED):
         return error
     made = ResourceNotFound()
-    made.code, made.message, made.data, made.remote = error.code, error.message, error.data, True
+    vars(made).update(vars(error))
     return made
 
 

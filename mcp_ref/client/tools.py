@@ -21,8 +21,8 @@ class KnownTool:
     """A tool as listed. Raises SchemaError for a definition that a client must not use."""
 
     def __init__(self, definition: Dict[str, Any]) -> None:
-        if not isinstance(definition.get("name"), str) or not isinstance(definition.get("inputSchema"), dict):
-            raise SchemaError("a tool has a name and an inputSchema")
+        if not isinstance(definition.get("inputSchema"), dict):
+            raise SchemaError("a tool has an inputSchema, an object")
         self.definition = definition
         self.mirrored = annotated_parameters(definition["inputSchema"])
 
@@ -52,10 +52,10 @@ def known(definitions: Iterable[Dict[str, Any]]) -> Dict[str, Union[KnownTool, s
     """Name to tool for a whole listing; for a tool that must not be used the reason, which is logged too."""
     tools: Dict[str, Union[KnownTool, str]] = {}
     for definition in definitions:
-        name = definition.get("name")
+        name = definition["name"]
         try:
-            tools[str(name)] = KnownTool(definition)
+            tools[name] = KnownTool(definition)
         except SchemaError as error:
             log.warning("tool %s is left out: %s", shown(name), error)
-            tools.setdefault(str(name), str(error))
+            tools.setdefault(name, str(error))
     return tools

@@ -14,7 +14,7 @@ from urllib.parse import urljoin
 from urllib.request import Request
 
 from .. import __version__
-from ..base.errors import HTTPError, ParseError, TransportError
+from ..base.errors import HTTPError, ParseError, TransportError, received
 from ..base.jsonrpc import decode, encode, shown
 from ..base.request import TOKEN
 from . import sse
@@ -53,8 +53,8 @@ class HTTPClient:
         """Send one request; returns what came as its response, any JSON value as yet.
 
         headers: those that belong to this message. notified: called with each notification that comes ahead of the
-        response. Raises Timeout, Unreachable, HTTPError, and TransportError, for a message that is not JSON before
-        anything is sent.
+        response. Raises Timeout, Unreachable, HTTPError, the ProtocolError that an HTTP error carries, and
+        TransportError, for a message that is not JSON before anything is sent.
         """
         with self.answer(message, headers, deadline) as (_, messages):
             for answer in messages:
@@ -110,10 +110,14 @@ class HTTPClient:
                 if data.strip():
                     yield self._decoded(data)
         else:
-            yield self._refusal(exchange, response, f"a request was answered with {shown(kind)}: " if good else "")
+            raise self._refusal(exchange, response, f"a request was answered with {shown(kind)}: " if good else "")
 
-    def _refusal(self, exchange: Exchange, response: http.client.HTTPResponse, why: str) -> Any:
-        """The error response that an HTTP error carries; for any other answer an HTTPError is raised."""
+    def _refusal(self, exchange: Exchange, response: http.client.HTTPResponse, why: str) -> Exception:
+        """The ProtocolError that an HTTP error carries, for any other answer an HTTPError.
+
+        An HTTP exchange has one request, so whatever id the error has it answers that: servers refuse before they have
+        read it, and then have none, null, or a word of their own.
+        """
         try:
             body = exchange.whole(response, MAX_ERROR_BODY)
             message = decode(body)
@@ -122,10 +126,10 @@ class HTTPClient:
         except ParseError:
             message = None
         if not why and isinstance(message, dict) and message.get("jsonrpc") == "2.0" and "error" in message:
-            return message
+            return received(message["error"], response.status)
         text = body.decode("utf-8", "replace").strip()
         text = text if len(text) <= SHOWN_BODY else text[:SHOWN_BODY] + "…"
-        raise HTTPError(response.status, why + text, response.headers.items())
+        return HTTPError(response.status, why + text, response.headers.items())
 
     def _decoded(self, data: bytes) -> Any:
         try:
