@@ -67,6 +67,9 @@ class Shown(ClientCase):
         for at in (0, 1, 12, 13, 17):
             script, kind = self.ANSWERS[at]
             self.refused(script, kind, f"({REVISIONS})")
+        shuffled = ", ".join(sorted(REVISIONS.split(", ")))
+        self.refused(refusal(-32000, f"Unsupported protocol version (supported versions: {shuffled})"), ProtocolError,
+                     f"({REVISIONS})")
         many = ", ".join(f"2025-01-{day:02}" for day in range(1, 32))
         made = self.refused(refusal(-32000, f"unsupported protocol version, not one of {many}"), ProtocolError, OLDER)
         self.assertLess(len(made.note), 200)

@@ -38,7 +38,7 @@ def older_era(error: Union[ProtocolError, HTTPError], method: str) -> str:
     """A sentence for the user where the answer to a request of this method shows an older era; otherwise ""."""
     supported = _supported(error)
     text = " ".join([error.body if isinstance(error, HTTPError) else error.message, *supported])[:MAX_TEXT]
-    revisions = list(dict.fromkeys(_REVISION.findall(text)))
+    revisions = sorted(set(_REVISION.findall(text)), reverse=True)
     modern = [each for each in supported if each in MODERN] + [each for each in revisions if each > max(MODERN)]
     if modern or not _shows(error, method, text):
         return ""
