@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .authorization.introspection import Introspection
     from .authorization.resource_server import ResourceServer, static_tokens
     from .base.errors import (
+        CallCancelled,
         HTTPError,
         McpError,
         ProtocolError,
@@ -24,12 +25,15 @@ if TYPE_CHECKING:
         TransportError,
     )
     from .client.client import Client
+    from .client.elicitation import accept, cancel, decline
     from .patterns.mrtr import InputRequired, form, link, roots, sampling
     from .server import content
     from .server.context import Context
     from .server.prompts import PromptResult, assistant, user
     from .server.server import Server
     from .server.tools import ToolResult
+    from .transports.calls import CallHandle
+    from .transports.http_server import HTTPServer, Limits
 
 __version__ = "0.1.0"
 
@@ -41,16 +45,19 @@ _DEFINED_IN = {
     "sampling": ".patterns.mrtr", "roots": ".patterns.mrtr",
     "ResourceServer": ".authorization.resource_server", "static_tokens": ".authorization.resource_server",
     "Introspection": ".authorization.introspection",
-    "Client": ".client.client",
+    "HTTPServer": ".transports.http_server", "Limits": ".transports.http_server",
+    "Client": ".client.client", "CallHandle": ".transports.calls", "CallCancelled": ".base.errors",
+    "accept": ".client.elicitation", "decline": ".client.elicitation", "cancel": ".client.elicitation",
     "McpError": ".base.errors", "ProtocolError": ".base.errors", "HTTPError": ".base.errors",
     "Timeout": ".base.errors", "TransportError": ".base.errors", "ToolError": ".base.errors",
     "SchemaError": ".base.errors",
 }
 
 __all__ = [
-    "Client", "Context", "HTTPError", "InputRequired", "Introspection", "McpError", "PromptResult", "ProtocolError",
-    "ResourceNotFound", "ResourceServer", "SchemaError", "Server", "Timeout", "ToolError", "ToolResult",
-    "TransportError", "assistant", "content", "form", "link", "roots", "sampling", "static_tokens", "user",
+    "CallCancelled", "CallHandle", "Client", "Context", "HTTPError", "HTTPServer", "InputRequired", "Introspection",
+    "Limits", "McpError", "PromptResult", "ProtocolError", "ResourceNotFound", "ResourceServer", "SchemaError",
+    "Server", "Timeout", "ToolError", "ToolResult", "TransportError", "accept", "assistant", "cancel", "content",
+    "decline", "form", "link", "roots", "sampling", "static_tokens", "user",
 ]
 
 

@@ -17,7 +17,7 @@ from mcp_ref.base.errors import (
 )
 from mcp_ref.base.meta import LOG_LEVEL
 from mcp_ref.client.client import Client
-from mcp_ref.transports.connection import Deadline
+from mcp_ref.transports.calls import Deadline
 from tests.stub_http import ClientCase, Stub, events, raw, said
 
 

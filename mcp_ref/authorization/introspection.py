@@ -18,7 +18,8 @@ from urllib.request import Request
 
 from ..base.errors import ParseError, Timeout, TransportError, Unreachable
 from ..base.jsonrpc import decode
-from ..transports.connection import Deadline, Exchange
+from ..transports.calls import Deadline
+from ..transports.connection import Exchange
 from ..transports.url import Address
 from .resource_server import THIS_RESOURCE, web_url
 

@@ -9,6 +9,7 @@ Implements BASE-13, BASE-14, BASE-16, BASE-18 to BASE-23, META-09, META-13, HTTP
         UnsupportedProtocolVersion -32022; RateLimited 1429 and TooManySubscriptions 1503, which are our own
       HTTPError            an HTTP answer that is no JSON-RPC message
       Timeout              no answer within the time given
+      CallCancelled        ended by its CallHandle before there was an answer
       TransportError       the peer cannot be reached, or what it sent is not MCP
         Unreachable        no connection came about, so nothing of the request was sent
       TooManyRounds        a server that goes on asking beyond the bound
@@ -184,6 +185,13 @@ class HTTPError(McpError):
 
 class Timeout(McpError):
     """No answer within the time given, in seconds."""
+
+
+class CallCancelled(McpError):
+    """The request was cancelled by its CallHandle before there was an answer."""
+
+    def __init__(self) -> None:
+        super().__init__("the request was cancelled")
 
 
 class TransportError(McpError):

@@ -1,7 +1,7 @@
 """basic/index, _meta: the reserved keys, the meta rung, and what a client may have declared.
 
-Implements META-01 to META-03, META-05, META-08, META-09, META-11, META-12, META-14, LOG-07 and
-PROG-01 (the form of the token).
+Implements META-01 to META-03, META-05, META-08, META-09, META-11, META-12, META-14, LOG-07,
+VERS-05 and PROG-01 (the form of the token).
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any, Dict, Mapping, Optional
 
-from .errors import InvalidParams, MissingClientCapability
-from .jsonrpc import is_id, shown
+from .errors import InvalidParams, MissingClientCapability, ParseError
+from .jsonrpc import decode, encode, is_id, shown
 from .request import Request
 from .trace_context import TRACE_CONTEXT, trace_context
 
@@ -49,6 +49,24 @@ def checked_meta(fields: Optional[Mapping[str, Any]]) -> Optional[Mapping[str, A
         if name in fields and name not in traced:
             raise ValueError(f"{name} is not in its W3C format: {shown(fields[name])}")
     return fields
+
+
+def checked_extensions(given: Mapping[str, Mapping[str, Any]]) -> Dict[str, Any]:
+    """The `extensions` of a capabilities object, a copy: identifier to settings, {} for none (VERS-05).
+
+    Raises ValueError for an identifier that is no prefixed `_meta` key, and for settings that are no JSON object.
+    """
+    made: Dict[str, Any] = {}
+    for name, settings in given.items():
+        if not isinstance(name, str) or not is_key(name) or "/" not in name:
+            raise ValueError(f"an extension is named by a prefix and a name, as com.example/map, not {shown(name)}")
+        if not isinstance(settings, Mapping):
+            raise ValueError(f"the settings of extension {name} are an object, {{}} for none, not {shown(settings)}")
+        try:
+            made[name] = decode(encode(dict(settings)))
+        except (TypeError, ValueError, RecursionError, ParseError) as error:
+            raise ValueError(f"the settings of extension {name} are not JSON: {error}") from None
+    return made
 
 
 def require(good: bool, name: str, expected: str) -> None:

@@ -15,6 +15,9 @@ RequestId = Union[str, int]
 TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 """The pattern of an HTTP token (RFC 9110, section 5.6.2): a field name, a method, a key of baggage."""
 
+CREDENTIALS = frozenset(("authorization", "proxy-authorization", "cookie"))
+"""The header fields, in lower case, that no handler gets to see."""
+
 
 class Head(NamedTuple):
     """The head of an HTTP request.

@@ -17,15 +17,17 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple, Union
 
 from .. import __version__
 from ..base import meta as reserved
 from ..base import versioning
 from ..base.errors import (
+    CallCancelled,
     HeaderMismatch,
     HTTPError,
     InvalidParams,
+    McpError,
     ProtocolError,
     TooManyRounds,
     TransportError,
@@ -34,8 +36,7 @@ from ..base.errors import (
 from ..base.jsonrpc import is_id, shown
 from ..patterns import mrtr
 from ..patterns.subscriptions import LIST_CHANGED
-from ..transports.connection import MAX_SECONDS, Deadline, Silence, Wire
-from ..transports.http_client import HTTPClient
+from ..transports.calls import MAX_SECONDS, CallHandle, Deadline, Headers, Silence, Wire
 from ..transports.mirrors import Parameter, mirrored_headers
 from .elicitation import Inputs, OnElicit, OnListRoots, OnSample
 from .era import older_era
@@ -44,25 +45,35 @@ from .resources import not_found
 from .subscription import Subscription
 from .tools import KnownTool, check_output, known
 
+if TYPE_CHECKING:
+    from ..server.server import Server
+    from ..transports.http_client import HTTPClient
+    from ..transports.memory import Memory
+
 MAX_PAGES = 1000
 MAX_ITEMS = 100_000
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 
 Timing = Union[float, Deadline, None]
+Meta = Optional[Mapping[str, Any]]
 Post = Callable[[Dict[str, Any], Dict[str, str]], Any]
 
 
 class Client:
     """A client of one server, also a context manager. Any number of threads may use it at once.
 
-    url: the MCP endpoint. name, version: its clientInfo, left out with send_client_info=False.
+    server: the URL of an MCP endpoint, or a `Server` of this process, which is then called without a socket, see
+        transports.memory. name, version: its clientInfo, left out with send_client_info=False.
     timeout: seconds that a call may take in all, its rounds and pages included; what a callback takes to answer the
-        server is not counted.
-    headers: sent with every request. wire: sees every exchange, see transports.connection.Exchange.
+        server is not counted. 60 by default, and without end in this process.
+    headers: sent with every request, or a callable that makes them for each, to renew a token for example.
+    wire: called after each exchange with what was sent and received, see transports.connection.Exchange.
     on_elicit, on_sample, on_list_roots: answer the server's questions, see client.elicitation; the client declares
         exactly what they cover. elicit_modes: what on_elicit handles of "form" and "url".
     on_progress, on_log: see client.received. log_level: the least level to be sent; "info" when only on_log is given.
     max_rounds: input_required results that one call goes along with.
+    extensions: identifier to settings of the extensions it supports, as {"com.example/map": {}}, which it declares.
+    validate_output: whether structuredContent is held against the outputSchema of its tool.
 
     Raises ValueError for an argument that cannot be used. Every method that calls the server raises ProtocolError
     (or a subclass) for the error it answers with, and otherwise HTTPError, Timeout, TransportError, InvalidParams
@@ -72,24 +83,27 @@ class Client:
 
     versions: Tuple[str, ...] = versioning.MODERN
 
-    def __init__(self, url: str, *, name: str = "mcp_ref", version: str = __version__, timeout: float = 60.0,
-                 headers: Optional[Mapping[str, str]] = None, on_elicit: Optional[OnElicit] = None,
+    def __init__(self, server: "Union[str, Server]", *, name: str = "mcp_ref", version: str = __version__,
+                 timeout: Optional[float] = None, headers: Headers = None, on_elicit: Optional[OnElicit] = None,
                  on_sample: Optional[OnSample] = None, on_list_roots: Optional[OnListRoots] = None,
                  on_progress: Optional[OnProgress] = None, on_log: Optional[OnLog] = None,
                  log_level: Optional[str] = None, max_rounds: int = 10, send_client_info: bool = True,
-                 elicit_modes: Sequence[str] = mrtr.MODES, wire: Optional[Wire] = None) -> None:
-        if log_level is not None and log_level not in reserved.LOG_LEVELS:
-            raise ValueError(f"log_level is one of {', '.join(reserved.LOG_LEVELS)}, not {log_level!r}")
-        self.timeout = Deadline(timeout).seconds
+                 elicit_modes: Sequence[str] = mrtr.MODES, wire: Optional[Wire] = None,
+                 extensions: Optional[Mapping[str, Mapping[str, Any]]] = None, validate_output: bool = True) -> None:
+        self._transport = _transport(server, headers, wire)
+        self.timeout = Deadline(self._transport.timeout if timeout is None else timeout).seconds
         self.max_rounds = max_rounds
-        self._transport = HTTPClient(url, headers, wire)
+        self.validate_output = validate_output
         self._inputs = Inputs(on_elicit, on_sample, on_list_roots, elicit_modes)
         self._on_progress, self._on_log = on_progress, on_log
-        self._fields: Dict[str, Any] = {reserved.CLIENT_CAPABILITIES: self._inputs.capabilities}
+        capabilities = dict(self._inputs.capabilities)
+        if extensions:
+            capabilities["extensions"] = reserved.checked_extensions(extensions)
+        self._fields: Dict[str, Any] = {reserved.CLIENT_CAPABILITIES: capabilities}
         if send_client_info:
             self._fields[reserved.CLIENT_INFO] = {"name": name, "version": version}
         if log_level is not None or on_log is not None:
-            self._fields[reserved.LOG_LEVEL] = log_level or "info"
+            self._fields[reserved.LOG_LEVEL] = _level(log_level or "info")
         self._version = self.versions[0]
         self._ids, self._tokens = itertools.count(1), itertools.count(1)
         self._tools: Dict[str, Union[KnownTool, str]] = {}
@@ -100,7 +114,7 @@ class Client:
 
     @property
     def url(self) -> str:
-        """The endpoint's URL, without user and password."""
+        """The endpoint's URL, without user and password; of a server in this process `memory:` and its name."""
         return str(self._transport.address)
 
     def close(self) -> None:
@@ -115,38 +129,51 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # Methods of the protocol. The keywords timeout, on_progress and meta of each are those of `request`.
+    # Methods of the protocol. Their keywords timeout, on_progress, meta, log_level and handle are those of `request`.
 
-    def discover(self, **options: Any) -> Dict[str, Any]:
+    def discover(self, *, timeout: Timing = None, on_progress: Optional[OnProgress] = None, meta: Meta = None,
+                 log_level: Optional[str] = None, handle: Optional[CallHandle] = None) -> Dict[str, Any]:
         """server/discover: supportedVersions, capabilities, instructions (server/discover)."""
-        return self.request("server/discover", **options)
+        return self.request("server/discover", timeout=timeout, on_progress=on_progress, meta=meta, log_level=log_level,
+                            handle=handle)
 
-    def list_tools(self, **options: Any) -> List[Dict[str, Any]]:
+    def list_tools(self, *, timeout: Timing = None, on_progress: Optional[OnProgress] = None, meta: Meta = None,
+                   log_level: Optional[str] = None, handle: Optional[CallHandle] = None) -> List[Dict[str, Any]]:
         """All tools of all pages, but for those with an invalid `x-mcp-header`, which are logged (server/tools).
 
         Of several calls at once the one begun last says what the arguments of a tool are mirrored by, whichever answer
         comes last.
         """
         number = next(self._listings)
-        tools = known(self._pages("tools/list", "tools", **options))
+        tools = known(self._pages("tools/list", "tools", timeout=timeout, on_progress=on_progress, meta=meta,
+                                  log_level=log_level, handle=handle))
         with self._listing:
             if number > self._tools_of:
                 self._tools_of, self._tools = number, tools
         return [tool.definition for tool in tools.values() if isinstance(tool, KnownTool)]
 
-    def list_resources(self, **options: Any) -> List[Dict[str, Any]]:
+    def list_resources(self, *, timeout: Timing = None, on_progress: Optional[OnProgress] = None, meta: Meta = None,
+                       log_level: Optional[str] = None, handle: Optional[CallHandle] = None) -> List[Dict[str, Any]]:
         """All resources of all pages (server/resources)."""
-        return self._pages("resources/list", "resources", **options)
+        return self._pages("resources/list", "resources", timeout=timeout, on_progress=on_progress, meta=meta,
+                           log_level=log_level, handle=handle)
 
-    def list_resource_templates(self, **options: Any) -> List[Dict[str, Any]]:
+    def list_resource_templates(self, *, timeout: Timing = None, on_progress: Optional[OnProgress] = None,
+                                meta: Meta = None, log_level: Optional[str] = None,
+                                handle: Optional[CallHandle] = None) -> List[Dict[str, Any]]:
         """All resource templates of all pages (server/resources)."""
-        return self._pages("resources/templates/list", "resourceTemplates", **options)
+        return self._pages("resources/templates/list", "resourceTemplates", timeout=timeout, on_progress=on_progress,
+                           meta=meta, log_level=log_level, handle=handle)
 
-    def list_prompts(self, **options: Any) -> List[Dict[str, Any]]:
+    def list_prompts(self, *, timeout: Timing = None, on_progress: Optional[OnProgress] = None, meta: Meta = None,
+                     log_level: Optional[str] = None, handle: Optional[CallHandle] = None) -> List[Dict[str, Any]]:
         """All prompts of all pages (server/prompts)."""
-        return self._pages("prompts/list", "prompts", **options)
+        return self._pages("prompts/list", "prompts", timeout=timeout, on_progress=on_progress, meta=meta,
+                           log_level=log_level, handle=handle)
 
-    def call_tool(self, name: str, arguments: Optional[Mapping[str, Any]] = None, **options: Any) -> Dict[str, Any]:
+    def call_tool(self, name: str, arguments: Optional[Mapping[str, Any]] = None, *, timeout: Timing = None,
+                  on_progress: Optional[OnProgress] = None, meta: Meta = None, log_level: Optional[str] = None,
+                  handle: Optional[CallHandle] = None) -> Dict[str, Any]:
         """Call a tool; returns the CallToolResult, also one with `isError: true` (server/tools).
 
         After list_tools the annotated arguments are mirrored in headers at once, and structuredContent is checked
@@ -154,36 +181,43 @@ class Client:
         cannot be used, and TransportError for a tool that list_tools left out.
         """
         tool = self._tool(name)
-        promised = None if tool is None else tool.output
-        result = self.request("tools/call", _named(name, arguments), **options)
+        promised = None if tool is None or not self.validate_output else tool.output
+        result = self.request("tools/call", _named(name, arguments), timeout=timeout, on_progress=on_progress,
+                              meta=meta, log_level=log_level, handle=handle)
         items(result, "content")
         if promised is not None:
             check_output(name, promised, result)
         return result
 
-    def read_resource(self, uri: str, **options: Any) -> Dict[str, Any]:
+    def read_resource(self, uri: str, *, timeout: Timing = None, on_progress: Optional[OnProgress] = None,
+                      meta: Meta = None, log_level: Optional[str] = None,
+                      handle: Optional[CallHandle] = None) -> Dict[str, Any]:
         """The ReadResourceResult for a URI; `client.resources.octets` decodes each of its contents (server/resources).
 
         Raises ResourceNotFound, an InvalidParams, where there is no such resource: for -32602 and for the older -32002,
         since the parameters are well-formed. Contents that are an empty list are those of a resource without any.
         """
         try:
-            result = self.request("resources/read", {"uri": uri}, **options)
+            result = self.request("resources/read", {"uri": uri}, timeout=timeout, on_progress=on_progress, meta=meta,
+                                  log_level=log_level, handle=handle)
         except ProtocolError as error:
             raise not_found(error) from None
         items(result, "contents")
         return result
 
-    def get_prompt(self, name: str, arguments: Optional[Mapping[str, Optional[str]]] = None,
-                   **options: Any) -> Dict[str, Any]:
+    def get_prompt(self, name: str, arguments: Optional[Mapping[str, Optional[str]]] = None, *, timeout: Timing = None,
+                   on_progress: Optional[OnProgress] = None, meta: Meta = None, log_level: Optional[str] = None,
+                   handle: Optional[CallHandle] = None) -> Dict[str, Any]:
         """The GetPromptResult of a prompt (server/prompts). An argument that is None is left out; "" is sent."""
         given = arguments and {each: value for each, value in arguments.items() if value is not None}
-        result = self.request("prompts/get", _named(name, given), **options)
+        result = self.request("prompts/get", _named(name, given), timeout=timeout, on_progress=on_progress, meta=meta,
+                              log_level=log_level, handle=handle)
         items(result, "messages")
         return result
 
-    def complete(self, ref: Mapping[str, Any], name: str, value: str,
-                 context: Optional[Mapping[str, str]] = None, **options: Any) -> Dict[str, Any]:
+    def complete(self, ref: Mapping[str, Any], name: str, value: str, context: Optional[Mapping[str, str]] = None, *,
+                 timeout: Timing = None, on_progress: Optional[OnProgress] = None, meta: Meta = None,
+                 log_level: Optional[str] = None, handle: Optional[CallHandle] = None) -> Dict[str, Any]:
         """The `completion` object for an argument's beginnings (server/utilities/completion).
 
         ref: {"type": "ref/prompt", "name": …} or {"type": "ref/resource", "uri": …}. context: the arguments known.
@@ -191,7 +225,8 @@ class Client:
         params: Dict[str, Any] = {"ref": dict(ref), "argument": {"name": name, "value": value}}
         if context is not None:
             params["context"] = {"arguments": dict(context)}
-        completion = self.request("completion/complete", params, **options).get("completion")
+        completion = self.request("completion/complete", params, timeout=timeout, on_progress=on_progress, meta=meta,
+                                  log_level=log_level, handle=handle).get("completion")
         if not isinstance(completion, dict):
             raise TransportError("the server's result needs completion, an object")
         return completion
@@ -224,31 +259,44 @@ class Client:
         return made
 
     def request(self, method: str, params: Optional[Mapping[str, Any]] = None, *, timeout: Timing = None,
-                on_progress: Optional[OnProgress] = None, meta: Optional[Mapping[str, Any]] = None) -> Dict[str, Any]:
+                on_progress: Optional[OnProgress] = None, meta: Meta = None, log_level: Optional[str] = None,
+                handle: Optional[CallHandle] = None) -> Dict[str, Any]:
         """Send any request, answer what the server asks on the way, and return the complete result.
 
         timeout: seconds in all, the client's by default, or a Deadline that several requests share. on_progress: for
-        this request. meta: more `_meta` fields; ValueError for a key or a trace context that is malformed (META-02,
-        META-18).
+        this request. meta: more `_meta` fields, which win over the client's own, but for the version; ValueError for a
+        key or a trace context that is malformed (META-02, META-18). log_level: the least level of this request's log
+        messages, which wins over both. handle: another thread may cancel it with that; CallCancelled is raised then.
         """
         given = {**((params or {}).get("_meta") or {}), **(meta or {})}
         reserved.checked_meta(given)
-        fields = {reserved.PROTOCOL_VERSION: self._version, **given, **self._fields}
+        fields = {**self._fields, **given}
+        if log_level is not None:
+            fields[reserved.LOG_LEVEL] = _level(log_level)
         on_progress = on_progress or self._on_progress
         if on_progress is not None and not is_id(fields.get(reserved.PROGRESS_TOKEN)):
             fields[reserved.PROGRESS_TOKEN] = next(self._tokens)
         heard = Heard(fields.get(reserved.PROGRESS_TOKEN), on_progress, self._on_log)
-        deadline = self._deadline(timeout)
+        deadline = self._deadline(timeout, handle)
 
         def post(message: Dict[str, Any], headers: Dict[str, str]) -> Dict[str, Any]:
             return result_of(self._transport.post(message, headers, deadline, heard), message["id"])
 
-        return self._converse(method, {**(params or {}), "_meta": fields}, deadline, post)
+        try:
+            return self._converse(method, {**(params or {}), "_meta": fields}, deadline, post)
+        except McpError as error:
+            if deadline.handle is not None and deadline.handle.cancelled:  # whatever a broken connection looks like
+                raise CallCancelled() from (None if isinstance(error, CallCancelled) else error)
+            raise
 
     # One request
 
-    def _deadline(self, timeout: Timing) -> Deadline:
-        return timeout if isinstance(timeout, Deadline) else Deadline(self.timeout if timeout is None else timeout)
+    def _deadline(self, timeout: Timing, handle: Optional[CallHandle] = None) -> Deadline:
+        if not isinstance(timeout, Deadline):
+            return Deadline(self.timeout if timeout is None else timeout, handle)
+        if handle is not None and handle is not timeout.handle:
+            raise ValueError("a Deadline that is shared has its own handle: Deadline(seconds, handle)")
+        return timeout
 
     def _converse(self, method: str, params: Dict[str, Any], deadline: Deadline, post: Post) -> Dict[str, Any]:
         """Rounds until the result is complete; each retry has the original params and this round's answers only."""
@@ -266,9 +314,7 @@ class Client:
             retry = self._inputs.retry(result)
             deadline.extend(time.monotonic() - began)
             if "inputResponses" not in retry:  # a server that asks nothing needs time to get on
-                pause = min(FIRST_PAUSE * 2**rounds, LONGEST_PAUSE)
-                deadline.left(pause)
-                self._closed.wait(pause)
+                deadline.pause(min(FIRST_PAUSE * 2**rounds, LONGEST_PAUSE), self._closed)
             params = {**original, **retry}
             rounds += 1
 
@@ -326,14 +372,14 @@ class Client:
             raise TransportError(f"tool {shown(name)} cannot be called: {tool}")
         return tool
 
-    def _pages(self, method: str, name: str, timeout: Timing = None, again: bool = True,
-               **options: Any) -> List[Dict[str, Any]]:
+    def _pages(self, method: str, name: str, timeout: Timing = None, handle: Optional[CallHandle] = None,
+               again: bool = True, **options: Any) -> List[Dict[str, Any]]:
         """The items of all pages. A cursor is sent back as it came, and means nothing here (PAGE-07 to PAGE-10).
 
         Where one is refused on the way (-32602), the list has changed under it and is fetched anew, once. again:
         whether that may still be.
         """
-        deadline = self._deadline(timeout)
+        deadline = self._deadline(timeout, handle)
         found: List[Dict[str, Any]] = []
         params: Dict[str, Any] = {}
         for _ in range(MAX_PAGES):
@@ -342,7 +388,7 @@ class Client:
             except InvalidParams:
                 if not params or not again:
                     raise
-                return self._pages(method, name, deadline, False, **options)
+                return self._pages(method, name, deadline, handle, False, **options)
             found += listed(result, name)
             cursor = result.get("nextCursor")
             if cursor is None:
@@ -357,3 +403,24 @@ class Client:
 
 def _named(name: str, arguments: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
     return {"name": name} if arguments is None else {"name": name, "arguments": dict(arguments)}
+
+
+def _level(name: str) -> str:
+    if name not in reserved.LOG_LEVELS:
+        raise ValueError(f"log_level is one of {', '.join(reserved.LOG_LEVELS)}, not {name!r}")
+    return name
+
+
+def _transport(server: "Union[str, Server]", headers: Headers, wire: Optional[Wire]) -> "Union[HTTPClient, Memory]":
+    """The way to a server: by HTTP for a URL. Each is loaded where it is used; the other need not be there."""
+    if isinstance(server, str):
+        from ..transports.http_client import HTTPClient
+
+        return HTTPClient(server, headers, wire)
+    from ..server.server import Server
+    from ..transports.memory import Memory
+
+    if not isinstance(server, Server):
+        given, ours = type(server), Server.__module__
+        raise TypeError(f"a Client is given a URL or a {ours}.Server, not a {given.__module__}.{given.__qualname__}")
+    return Memory(server, headers, wire)

@@ -8,15 +8,25 @@ from __future__ import annotations
 
 import threading
 from contextlib import ExitStack
-from typing import Any, ContextManager, Dict, Iterator, Optional, Set, Tuple
+from typing import Any, ContextManager, Dict, Iterator, Optional, Protocol, Set, Tuple
 
 from ..base.errors import McpError, TransportError
 from ..base.jsonrpc import shown
 from ..base.meta import SUBSCRIPTION_ID
 from ..base.request import RequestId
 from ..patterns.subscriptions import ACKNOWLEDGED
-from ..transports.connection import Exchange, Silence
+from ..transports.calls import Deadline, Silence
 from .received import result_of, same_id
+
+
+class Exchange(Protocol):
+    """What a transport's answer comes through. deadline: of each wait. hang_up: ends it, from any thread."""
+
+    deadline: Deadline
+
+    def hang_up(self) -> None:
+        """End it."""
+
 
 Answer = ContextManager[Tuple[Exchange, Iterator[Any]]]
 

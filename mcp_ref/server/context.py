@@ -6,7 +6,7 @@ import threading
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional
 
 from ..base.meta import CLIENT_INFO
-from ..base.request import Request, RequestId
+from ..base.request import CREDENTIALS, Request, RequestId
 from ..base.trace_context import trace_context
 from ..patterns import mrtr
 from ..patterns.cancellation import Cancelled
@@ -83,6 +83,15 @@ class Context:
     def principal(self) -> Optional[Any]:
         """Who the request is from, as the token verifier said; None without authorization."""
         return self._request.principal
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The request's header fields by name in lower case, but those that hold credentials; {} elsewhere than HTTP.
+
+        For display, logs and routing: a header is what the client, or a proxy on the way, says of itself.
+        """
+        head = self._request.head
+        return {} if head is None else {name: head.headers[name] for name in head.headers if name not in CREDENTIALS}
 
     @property
     def trace(self) -> Mapping[str, str]:

@@ -16,9 +16,7 @@ Nothing is kept between requests (BASE-26): what spans them travels sealed, thro
 from __future__ import annotations
 
 import logging
-import threading
-from functools import partial
-from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, Optional, Sequence, Tuple, TypeVar, Union, overload
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Mapping, Optional, Sequence, Tuple, Union
 
 from .. import ladder
 from ..base import versioning
@@ -30,33 +28,22 @@ from ..base.trace_context import trace_context
 from ..patterns.allowance import RateLimits
 from ..patterns.cancellation import Cancelled
 from ..patterns.state_sealer import StateSealer, random_key
-from ..patterns.subscriptions import LIST_CHANGED, RESOURCE_UPDATED, Subscription, Subscriptions
+from ..patterns.subscriptions import Subscription
 from ..transports.mirrors import Parameter
-from . import tools
+from . import registration
+from .arguments import server_info, text_or_none, texts, whole
 from .caching import Hints, hints
-from .discover import discover
-from .listen import listen
-from .registry import Item, Registry
+from .registration import Icons
 from .running import principal_name
 
 if TYPE_CHECKING:
     from ..authorization.resource_server import ResourceServer
-    from . import files, prompts, resources
+    from ..transports.http_server import Limits
 
 log = logging.getLogger("mcp_ref")
 
-Function = TypeVar("Function", bound=Callable[..., Any])
-Handler = Callable[["Server", Request], Any]
 
-
-def _decorator(add: Callable[[Any], object]) -> Callable[[Function], Function]:
-    def register(function: Function) -> Function:
-        add(function)
-        return function
-    return register
-
-
-class Server:
+class Server(registration.Server):
     """An MCP server: what it is called, and the tools, resources and prompts registered on it.
 
     name, version, title, description, website_url, icons: its serverInfo. instructions: guidance for models.
@@ -73,203 +60,46 @@ class Server:
     cors: web origins whose pages may call this server, as "https://app.example".
     auth: a ResourceServer (authorization.resource_server) that every HTTP request must satisfy; None for a server open
         to all. Stdio asks for no token (AUTH-02).
+    extensions: identifier to settings of the extensions it supports, as {"com.example/map": {}}, which it advertises.
+
+    Raises ValueError or TypeError for an argument that cannot be used.
     """
 
     supported_versions: Tuple[str, ...] = versioning.MODERN
 
     def __init__(self, name: str, version: str, *, title: Optional[str] = None, description: Optional[str] = None,
-                 website_url: Optional[str] = None, icons: Optional[Sequence[Dict[str, Any]]] = None,
+                 website_url: Optional[str] = None, icons: Icons = None,
                  instructions: Optional[str] = None, state_keys: Sequence[Union[str, bytes]] = (),
                  state_ttl: float = 600.0, ttl_ms: int = 0, cache_scope: str = "private",
                  caching: Optional[Mapping[str, Tuple[Optional[int], Optional[str]]]] = None,
                  page_size: Optional[int] = None, max_subscriptions: int = 4096, cors: Sequence[str] = (),
                  rate_limits: Optional[Mapping[str, float]] = None, logging: bool = True,
-                 auth: "Optional[ResourceServer]" = None) -> None:
+                 auth: "Optional[ResourceServer]" = None,
+                 extensions: Optional[Mapping[str, Mapping[str, Any]]] = None) -> None:
         self.name = name
-        info = {"name": name, "version": version, "title": title, "description": description,
-                "websiteUrl": website_url, "icons": icons}
-        self.info: Dict[str, Any] = {key: value for key, value in info.items() if value is not None}
-        self.instructions = instructions
+        self.info = server_info(name=name, version=version, title=title, description=description,
+                                websiteUrl=website_url, icons=icons)
+        self.instructions = text_or_none("instructions", instructions)
         self.hints = hints(ttl_ms, cache_scope)
         self._hints_of = {method: hints(*given, self.hints) for method, given in (caching or {}).items()}
-        if page_size is not None and page_size < 1:
-            raise ValueError(f"page_size is 1 or more, not {page_size}")
-        self.page_size = page_size
+        self.page_size = None if page_size is None else whole("page_size", page_size, 1)
         self.auth = auth
-        self.cors = tuple(cors)
+        self.cors = texts("cors", cors)
         self.rate_limits = RateLimits(rate_limits or {})
-        self.logging = logging
         self.public_hosts = () if auth is None else (auth.host,)
-        self.methods: Dict[str, Handler] = {}
-        self.capabilities: Dict[str, Any] = {}
-        self._refreshing = threading.Lock()
-        self._features: Dict[Any, None] = {tools: None}
-        self.subscriptions = Subscriptions(max_subscriptions, self.info)
-        self.tools: Registry[tools.Tool] = Registry("tool", self.notify_tools_changed)
-        self.resources: Registry[resources.Resource] = Registry("resource", self.notify_resources_changed)
-        self.resource_templates: Registry[resources.ResourceTemplate] = Registry(
-            "resource template", self.notify_resources_changed)
-        self.prompts: Registry[prompts.Prompt] = Registry("prompt", self.notify_prompts_changed)
         self.on_trace: Optional[Callable[[str], None]] = None
         self.state_ttl = state_ttl
         self.set_state_keys(state_keys)
-        self._refresh()
+        super().__init__(self.info, max_subscriptions, logging, extensions or {})
 
     def set_state_keys(self, keys: Sequence[Union[str, bytes]]) -> None:
         """Put these keys in force, the signing one first; none at all means a fresh one for this process."""
+        if isinstance(keys, (str, bytes)):
+            raise TypeError("state_keys is a list of keys, not one: state_keys=[key]")
         self.shared_key = bool(keys)
         listed = list(keys) or [random_key()]
         self.state_sealer = StateSealer(listed, "requestState", self.state_ttl)
         self.cursor_sealer = StateSealer(listed, "cursor", 24 * 3600.0)
-
-    # Registration
-
-    @overload
-    def tool(self, function: Function) -> Function: ...
-
-    @overload
-    def tool(self, function: None = None, **options: Any) -> Callable[[Function], Function]: ...
-
-    def tool(self, function: Optional[Function] = None, **options: Any) -> Any:
-        """Register a function as a tool, as `@server.tool` or `@server.tool(title=…, strict=True, …)`.
-
-        The options are those of tools.Tool. Raises SchemaError or ValueError for a definition that breaks a rule.
-        """
-        register = _decorator(partial(self.add_tool, **options))
-        return register if function is None else register(function)
-
-    def add_tool(self, function: Callable[..., Any], **options: Any) -> tools.Tool:
-        """Register a tool at any time; the options are those of tools.Tool. Raises ValueError for a name in use."""
-        return self._add(self.tools, tools.Tool(function, **options))
-
-    def remove_tool(self, name: str) -> None:
-        """Take a tool away. Raises KeyError where there is none of that name."""
-        self.tools.remove(name)
-
-    def resource(self, uri: str, **options: Any) -> Callable[[Function], Function]:
-        """Register what reads a resource, as `@server.resource("demo://greeting")`, or with a template such as
-        `demo://{name}` what reads all its resources. The options are those of resources.Resource and ResourceTemplate.
-
-        Raises SchemaError or ValueError for a definition that breaks a rule.
-        """
-        add: Callable[..., Any] = self.add_resource_template if "{" in uri else self.add_resource
-        return _decorator(partial(add, uri, **options))
-
-    def add_resource(self, uri: str, function: Callable[..., Any], **options: Any) -> resources.Resource:
-        """Register a resource at any time. Raises ValueError for a URI in use."""
-        from . import resources
-
-        return self._add(self.resources, resources.Resource(uri, function, **options), resources)
-
-    def remove_resource(self, uri: str) -> None:
-        """Take a resource away. Raises KeyError where there is none of that URI."""
-        self.resources.remove(uri)
-
-    def add_resource_template(self, uri_template: str, function: Callable[..., Any],
-                              **options: Any) -> resources.ResourceTemplate:
-        """Register a resource template at any time. Raises ValueError for one in use."""
-        from . import resources
-
-        template = resources.ResourceTemplate(uri_template, function, **options)
-        return self._add(self.resource_templates, template, resources)
-
-    def remove_resource_template(self, uri_template: str) -> None:
-        """Take a resource template, or a folder by the template it has, away. Raises KeyError where there is none."""
-        self.resource_templates.remove(uri_template)
-
-    def add_folder(self, uri: str, path: str, **options: Any) -> files.Folder:
-        """List and serve the files of a folder under `uri`, which ends with /; the options are those of files.Folder.
-
-        Raises ValueError.
-        """
-        from . import files, resources
-
-        folder = files.Folder(uri, path, **options)
-        self._add(self.resource_templates, folder, resources)
-        return folder
-
-    @overload
-    def prompt(self, function: Function) -> Function: ...
-
-    @overload
-    def prompt(self, function: None = None, **options: Any) -> Callable[[Function], Function]: ...
-
-    def prompt(self, function: Optional[Function] = None, **options: Any) -> Any:
-        """Register a function as a prompt, as `@server.prompt` or `@server.prompt(title=…, …)`.
-
-        The options are those of prompts.Prompt. Raises SchemaError or ValueError for a definition that breaks a rule.
-        """
-        register = _decorator(partial(self.add_prompt, **options))
-        return register if function is None else register(function)
-
-    def add_prompt(self, function: Callable[..., Any], **options: Any) -> prompts.Prompt:
-        """Register a prompt at any time; options as for prompts.Prompt. Raises ValueError for a name in use."""
-        from . import prompts
-
-        return self._add(self.prompts, prompts.Prompt(function, **options), prompts)
-
-    def remove_prompt(self, name: str) -> None:
-        """Take a prompt away. Raises KeyError where there is none of that name."""
-        self.prompts.remove(name)
-
-    def completion(self, target: str, argument: str) -> Callable[[Function], Function]:
-        """Register what suggests values for an argument of a prompt, by name, or resource template, by its text.
-
-        The function is as completion.Completer has it. Raises SchemaError, and ValueError where there is no such
-        prompt, template or argument; it must be registered before.
-        """
-        from . import completion
-
-        def add(function: Callable[..., Any]) -> None:
-            found = self.prompts.get(target) or self.resource_templates.get(target)
-            completion.register(found, target, argument, function)
-            self._refresh()
-        return _decorator(add)
-
-    def _add(self, registry: "Registry[Item]", item: Item, feature: Any = tools) -> Item:
-        """Register `item`, and serve its feature, the module of its page, which is loaded when first used."""
-        if feature not in self._features:
-            from . import completion  # of the arguments of whatever is no tool
-
-            self._features.update({feature: None, completion: None})
-        registry.add(item)
-        return item
-
-    def _refresh(self) -> None:
-        """Advertise what there is: a method is served only with its capability (the method rung)."""
-        with self._refreshing:
-            methods: Dict[str, Handler] = {"server/discover": discover}
-            capabilities: Dict[str, Any] = {"logging": {}} if self.logging else {}
-            for feature in list(self._features):
-                feature.advertise(self, methods, capabilities)
-            if capabilities.keys() - {"logging"}:
-                methods["subscriptions/listen"] = listen
-            self.methods, self.capabilities = methods, capabilities
-
-    # Notifications, from any thread
-
-    def notify_tools_changed(self) -> None:
-        """Tell subscribers that the tools changed; adding or removing one does so by itself."""
-        self._changed("toolsListChanged")
-
-    def notify_resources_changed(self) -> None:
-        """Tell subscribers that the resources or templates changed; adding or removing one does so by itself."""
-        self._changed("resourcesListChanged")
-
-    def notify_prompts_changed(self) -> None:
-        """Tell subscribers that the prompts changed; adding or removing one does so by itself."""
-        self._changed("promptsListChanged")
-
-    def _changed(self, member: str) -> None:
-        """The list changed that subscribers ask for by this member of their filter."""
-        self._refresh()
-        self.subscriptions.publish(LIST_CHANGED[member])
-
-    def notify_resource_updated(self, uri: str) -> None:
-        """Tell subscribers of `uri`, or of a template that it matches, that the resource changed."""
-        self.subscriptions.publish(RESOURCE_UPDATED, uri)
-
-    # Serving
 
     def hints_of(self, method: str) -> Hints:
         """The caching hints of a method's results."""
@@ -343,9 +173,17 @@ class Server:
             log.exception("the data of an error is not JSON")
             return self._refused(request, InternalError("Internal error"))
 
-    def serve(self, host: str = "127.0.0.1", port: int = 8000, **options: Any) -> None:
-        """Serve over HTTP until the process is told to stop; the options are those of transports.http_server."""
+    def serve(self, host: str = "127.0.0.1", port: int = 8000, *, path: str = "/mcp", origins: Iterable[str] = (),
+              limits: "Optional[Limits]" = None, cors: Iterable[str] = (), keep_alive: float = 15.0) -> None:
+        """Serve over HTTP until the process is told to stop, by SIGINT or SIGTERM; call it from the main thread.
+
+        host, port: the address to bind, port 0 for a free one. path: of the MCP endpoint. origins: web origins let in
+        beside loopback ones. cors: web origins whose pages may call it, beside the server's own. limits: bounds, see
+        Limits. keep_alive: seconds between comments on a silent event stream.
+
+        Raises OSError where the address cannot be bound, ValueError for an argument that cannot be used.
+        """
         from ..transports.http_server import HTTPServer, wait_for_signal  # sockets only where they are used
 
-        with HTTPServer(self, host, port, **options) as running:
+        with HTTPServer(self, host, port, path, origins, limits, cors, keep_alive) as running:
             wait_for_signal(lambda: log.warning("serving %s at %s", self.name, running.url))

@@ -1,6 +1,6 @@
 """basic/patterns/cancellation, Timeouts: one HTTP exchange by urllib, bounded as a whole; its faults are McpErrors.
 
-Implements CANC-06 to CANC-08, CANC-10, CANC-11.
+Implements CANC-10, CANC-11.
 
 A socket timeout bounds each read, and a peer that drips octets would never meet it; here every read has what is left
 of the deadline. Name resolution is the one thing that cannot be bounded.
@@ -13,64 +13,23 @@ import http.client
 import io
 import re
 import socket
-import time
 import urllib.error
 import urllib.request
 import zlib
 from contextlib import contextmanager, suppress
-from typing import Any, Callable, Iterator, Optional, Tuple
+from typing import Any, Iterator, Optional, Tuple
 
-from ..base.errors import Timeout, TransportError, Unreachable
+from ..base.errors import TransportError, Unreachable
 from ..base.jsonrpc import shown
+from .calls import Deadline, Wire
 from .url import Address
 
-MAX_SECONDS = 2_000_000.0
-"""What poll() still takes in 32 bits of milliseconds, some 23 days."""
 MAX_RECORD = 8 * 1024 * 1024
 CHUNK = 64 * 1024
-
-Wire = Callable[[str, str], None]
 
 _SPELLED = {"Mcp-Protocol-Version": "MCP-Protocol-Version"}
 """urllib writes every header name in title case; this one the specification spells otherwise."""
 _SECRET = re.compile(r"^((?:proxy-)?authorization|cookie|set-cookie):[^\r\n]*", re.IGNORECASE | re.MULTILINE)
-
-
-class Deadline:
-    """The time that a request may take in all. Raises ValueError unless `seconds` is a number above 0."""
-
-    def __init__(self, seconds: float) -> None:
-        if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds > 0:
-            raise ValueError(f"a timeout is a number of seconds above 0, not {seconds!r}")
-        self.seconds = float(min(seconds, MAX_SECONDS))
-        self._end = time.monotonic() + self.seconds
-
-    def left(self, needed: float = 0.0) -> float:
-        """The seconds left, more than `needed`. Raises Timeout when there are not so many."""
-        left = self._end - time.monotonic()
-        if left <= needed:
-            raise self.error()
-        return left
-
-    def extend(self, seconds: float) -> None:
-        """Move the end: what a person took to answer is not the server's time."""
-        self._end += seconds
-
-    def error(self) -> Timeout:
-        """The Timeout that tells how long was waited."""
-        return Timeout(f"no answer within {self.seconds:g} s")
-
-
-class Silence(Deadline):
-    """The time that may pass between two pieces of a stream that stays open; the whole has no end."""
-
-    def left(self, needed: float = 0.0) -> float:
-        """The whole time, at every read."""
-        return self.seconds
-
-    def error(self) -> Timeout:
-        """The Timeout that tells how long the stream was silent."""
-        return Timeout(f"nothing came for {self.seconds:g} s")
 
 
 class Exchange:
@@ -83,13 +42,18 @@ class Exchange:
     def __init__(self, address: Address, deadline: Deadline, wire: Optional[Wire] = None) -> None:
         self.deadline = deadline
         self.sock: Optional[socket.socket] = None  # once there is a connection
+        self.connecting: Optional[socket.socket] = None
         self.sent, self.received = bytearray(), bytearray()
-        self._address, self._wire = address, wire
+        self._address, self._wire, self._handle = address, wire, deadline.handle
 
     def __enter__(self) -> "Exchange":
+        if self._handle is not None:
+            self._handle.add(self.hang_up)
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._handle is not None:
+            self._handle.discard(self.hang_up)
         if self._wire is not None:
             self._wire(_without_secrets(self.sent), _without_secrets(self.received))
 
@@ -110,10 +74,11 @@ class Exchange:
             return response
 
     def hang_up(self) -> None:
-        """End the connection, from any thread: whoever reads it finds it at its end."""
-        if self.sock is not None:
+        """End the connection, from any thread: whoever reads it, or waits for it, finds it at its end."""
+        sock = self.sock or self.connecting
+        if sock is not None:
             with suppress(OSError):
-                self.sock.shutdown(socket.SHUT_RDWR)
+                sock.shutdown(socket.SHUT_RDWR)
 
     def pieces(self, response: http.client.HTTPResponse) -> Iterator[bytes]:
         """The body as it arrives, its content coding undone. Raises Timeout, TransportError."""
@@ -223,6 +188,7 @@ class _Connection(http.client.HTTPConnection):
         for family, kind, protocol, _name, place in socket.getaddrinfo(*address, 0, socket.SOCK_STREAM):
             made = socket.socket(family, kind, protocol)
             try:
+                self._exchange.connecting = made
                 made.settimeout(self._exchange.deadline.left())
                 made.connect(place)
                 return made

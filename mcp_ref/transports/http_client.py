@@ -7,18 +7,17 @@ a response says is for client/received to judge.
 from __future__ import annotations
 
 import http.client
-import re
 from contextlib import contextmanager
-from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Tuple
+from typing import Any, Iterator, Mapping, Optional, Tuple
 from urllib.parse import urljoin
 from urllib.request import Request
 
 from .. import __version__
 from ..base.errors import HTTPError, ParseError, TransportError, received
-from ..base.jsonrpc import decode, encode, shown
-from ..base.request import TOKEN
+from ..base.jsonrpc import decode, shown
 from . import sse
-from .connection import Deadline, Exchange, Wire
+from .calls import Deadline, Headers, Notified, Wire, encoded, header_source
+from .connection import Exchange
 from .endpoint import EVENT_STREAM, JSON
 from .url import Address
 
@@ -26,27 +25,23 @@ MAX_MESSAGE = 64 * 1024 * 1024
 MAX_ERROR_BODY = 1024 * 1024
 MAX_REDIRECTS = 5
 SHOWN_BODY = 300
-OURS = frozenset(("accept", "accept-encoding", "connection", "content-length", "content-type", "transfer-encoding"))
-
-Notified = Callable[[Dict[str, Any]], None]
 
 
 class HTTPClient:
     """Sends messages to one MCP endpoint. Any number of threads may use it at once.
 
     url: http or https; user and password in it are sent as Basic authorization and never shown. headers: sent with
-    every request. wire: called after each HTTP exchange, see transports.connection.Exchange. Raises ValueError for a
-    URL or a header that cannot be used.
+    every request, or what makes them for each. wire: called after each HTTP exchange, see
+    transports.connection.Exchange. Raises ValueError for a URL or a header that cannot be used.
     """
 
-    def __init__(self, url: str, headers: Optional[Mapping[str, str]] = None, wire: Optional[Wire] = None) -> None:
+    timeout = 60.0
+
+    def __init__(self, url: str, headers: Headers = None, wire: Optional[Wire] = None) -> None:
         self.address = Address(url)
         self.max_message = MAX_MESSAGE
         self._wire = wire
-        self._headers = {
-            "User-Agent": f"mcp_ref/{__version__}", **self.address.authorization(), **checked_headers(headers or {}),
-            "Accept": f"{JSON}, {EVENT_STREAM}", "Accept-Encoding": "identity", "Content-Type": JSON,
-        }
+        self._given = header_source(headers)
 
     def post(self, message: Mapping[str, Any], headers: Mapping[str, str], deadline: Deadline,
              notified: Notified) -> Any:
@@ -71,9 +66,11 @@ class HTTPClient:
 
         Leaving it closes the connection. It, and the iterator, raise what `post` does.
         """
-        body, url = _encoded(message), self.address.url
+        body, url = encoded(message), self.address.url
+        fields = {"User-Agent": f"mcp_ref/{__version__}", **self.address.authorization(), **self._given(),
+                  "Accept": f"{JSON}, {EVENT_STREAM}", "Accept-Encoding": "identity", "Content-Type": JSON, **headers}
         for _ in range(MAX_REDIRECTS + 1):
-            request = Request(url, body, {**self._headers, **headers}, method="POST")
+            request = Request(url, body, fields, method="POST")
             with Exchange(self.address, deadline, self._wire) as exchange, exchange.open(request) as response:
                 again = self._redirect(response, url)
                 if again is None:
@@ -136,27 +133,3 @@ class HTTPClient:
             return decode(data)
         except ParseError as error:
             raise TransportError(f"{self.address} sent what is not strict JSON: {error.message}") from None
-
-
-def checked_headers(headers: Mapping[str, str]) -> Dict[str, str]:
-    """The headers a caller may add. Raises ValueError for a malformed one, and for one that the protocol sets."""
-    made: Dict[str, str] = {}
-    for name, value in headers.items():
-        if not re.fullmatch(TOKEN, name):
-            raise ValueError(f"{shown(name)} is no header name")
-        if not isinstance(value, str) or not all(" " <= c <= "~" or c == "\t" or "\xa0" <= c <= "\xff" for c in value):
-            raise ValueError(f"the value of the header {name} holds characters that no header can")
-        if name.lower().startswith("mcp-") or name.lower() in OURS:
-            raise ValueError(f"the header {name} is set by the protocol")
-        made[name] = value.strip(" \t")
-    return made
-
-
-def _encoded(message: Mapping[str, Any]) -> bytes:
-    try:
-        body = encode(message)
-        if b"\\ud" in body:
-            decode(body)  # refuses an unpaired surrogate
-        return body
-    except (ParseError, TypeError, ValueError, RecursionError) as error:
-        raise TransportError(f"not sent: the request is not JSON: {error}") from None
