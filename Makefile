@@ -11,6 +11,7 @@ test:
 lint: $(LINT)/done
 	$(LINT)/bin/ruff check .
 	$(LINT)/bin/mypy
+	$(LINT)/bin/python -m tests.typing_check
 	$(LINT)/bin/vermin --target=3.9- --no-tips --violations --eval-annotations mcp_ref era_stub.py
 
 $(LINT)/done: Makefile

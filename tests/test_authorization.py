@@ -125,8 +125,12 @@ class Tokens(unittest.TestCase):
 
     def test_principal_is_the_claims_and_the_token_is_gone(self) -> None:
         seen: List[Any] = []
+
+        def listed(_: Any, request: Any) -> Any:
+            seen.append(request)
+            return {}
         made = server(auth(lambda token: {"sub": "bob", "scope": "mcp", "aud": THIS_RESOURCE, "raw": token}))
-        made.methods = {**made.methods, "tools/list": lambda _, request: seen.append(request) or {}}
+        made.methods = {**made.methods, "tools/list": listed}
         self.assertEqual(post(made, message("tools/list"), bearer("s3cret")).status, 200)
         request = seen[0]
         self.assertEqual(request.principal, {"sub": "bob", "scope": "mcp", "aud": RESOURCE})
@@ -257,7 +261,7 @@ class Metadata(unittest.TestCase):
         self.assertEqual(get(server(), self.PLACES[0], endpoint=proxied, host="h.example").status, 200)
 
     def test_resource_at_the_root(self) -> None:
-        made = ResourceServer(static_tokens({}), "HTTPS://H.Example:443/", ISSUER)  # type: ignore[arg-type]
+        made = ResourceServer(static_tokens({}), "HTTPS://H.Example:443/", ISSUER)
         self.assertEqual(made.resource, "https://h.example")
         self.assertEqual(made.metadata_url, "https://h.example/.well-known/oauth-protected-resource")
         self.assertNotIn("scopes_supported", made.metadata)

@@ -222,7 +222,7 @@ class Resources(Case):
             pipe = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="\n")
             with contextlib.redirect_stdout(pipe):
                 self.assertEqual(main(["read", stub.url, "a"]), 0)
-            self.assertEqual(pipe.buffer.getvalue(), b"hi\n\n\xfb\xff")  # type: ignore[attr-defined]
+            self.assertEqual(pipe.buffer.getvalue(), b"hi\n\n\xfb\xff")
             screen = Terminal()
             with contextlib.redirect_stdout(screen):
                 main(["read", stub.url, "a"])

@@ -208,7 +208,7 @@ class Answers(ClientCase):
         for script in (raw(200, bomb, Content_Encoding="gzip"), raw(200, b" " * 3_000_000),
                        raw(200, b"data: " + b" " * 3_000_000, "text/event-stream")):
             with self.talk(script) as (_, client):
-                client._transport.max_message = 1_000_000
+                client._transport.max_message = 1_000_000  # type: ignore[union-attr]
                 with self.assertRaisesRegex(TransportError, "exceeds"):
                     client.call_tool("t")
 

@@ -91,7 +91,7 @@ class Opening(ClientCase):
         with self.talk(DONE) as (stub, client):
             for options in ({"uris": "file:///a"}, {"idle": 0}, {"timeout": -1}):
                 with self.assertRaises(ValueError):
-                    client.listen(**options)  # type: ignore[arg-type]
+                    client.listen(**options)
             self.assertEqual(stub.seen, [])
 
     def test_the_timeout_is_until_the_acknowledgment(self) -> None:

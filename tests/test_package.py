@@ -1,6 +1,7 @@
 """What holds of the package as a whole: its imports, its vendoring, its zipapp, and what it says of itself."""
 
 import ast
+import inspect
 import json
 import re
 import shutil
@@ -9,6 +10,13 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+
+import mcp_ref
+from mcp_ref import Client, Server
+from mcp_ref.server.files import Folder
+from mcp_ref.server.prompts import Prompt
+from mcp_ref.server.resources import Resource, ResourceTemplate
+from mcp_ref.server.tools import Tool
 
 from .support import ROOT
 
@@ -65,7 +73,9 @@ class Imports(unittest.TestCase):
     def test_the_core_loads_without_sockets(self):
         code = ("import sys; sys.modules.update(dict.fromkeys(('socket', 'ssl', 'select', 'http', 'http.server', "
                 "'urllib.request', 'socketserver', '_socket')));"
-                "from mcp_ref import Server; import mcp_ref.ladder; Server('x', '1')")
+                "from mcp_ref import Client, Server; import mcp_ref.ladder; server = Server('x', '1');"
+                "server.tool(name='t')(lambda: 'ran'); client = Client(server); client.list_tools();"
+                "assert client.call_tool('t')['content'][0]['text'] == 'ran'")
         done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
 
@@ -80,6 +90,62 @@ class Imports(unittest.TestCase):
                     if isinstance(node.func, ast.Name) and name == "open":
                         mode = [arg.value for arg in node.args[1:2] if isinstance(arg, ast.Constant)]
                         self.assertTrue("encoding" in given or (mode and "b" in mode[0]), f"{path.name}:{node.lineno}")
+
+
+class PublicNames(unittest.TestCase):
+    def test_every_name_is_there_for_checkers_of_types_and_at_run_time(self):
+        tree = ast.parse((ROOT / "mcp_ref" / "__init__.py").read_text(encoding="utf-8"))
+        typed = {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level
+                 for alias in node.names}
+        self.assertEqual(typed, set(mcp_ref.__all__))
+        self.assertEqual(sorted(mcp_ref.__all__, key=lambda name: (name[0].islower(), name)), mcp_ref.__all__)
+        for name in mcp_ref.__all__:
+            self.assertIsNotNone(getattr(mcp_ref, name), name)
+        for name in ("accept", "decline", "cancel", "Limits", "HTTPServer", "CallHandle", "CallCancelled"):
+            self.assertIn(name, mcp_ref.__all__)
+
+    def test_the_package_says_that_it_is_typed(self):
+        self.assertTrue((ROOT / "mcp_ref" / "py.typed").exists())
+        self.assertIn('mcp_ref = ["py.typed"]', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+    def test_help_tells_every_option(self):
+        for method in (Server.tool, Server.resource, Server.prompt, Server.add_folder, Server.serve, Server.__init__,
+                       Client.__init__):
+            text = (Server if method is Server.__init__ else Client if method is Client.__init__ else method).__doc__
+            for name, parameter in inspect.signature(method).parameters.items():
+                self.assertNotEqual(parameter.kind, parameter.VAR_KEYWORD, method)
+                if parameter.kind is parameter.KEYWORD_ONLY and method is not Server.add_folder:
+                    self.assertRegex(text, rf"\b{name}\b", method)
+
+    def test_a_wrong_keyword_is_told_in_the_name_of_the_method_that_was_called(self):
+        server = Server("s", "1")
+        client = Client(server)
+        calls = [(server.tool, ()), (server.tool, (len,)), (server.add_tool, (len,)), (server.resource, ("demo://a",)),
+                 (server.add_resource, ("demo://a", len)), (server.add_resource_template, ("demo://{a}", len)),
+                 (server.add_folder, ("file:///a/", ".")), (server.prompt, ()), (server.add_prompt, (len,)),
+                 (server.serve, ()), (client.discover, ()), (client.list_tools, ()), (client.list_resources, ()),
+                 (client.list_resource_templates, ()), (client.list_prompts, ()), (client.call_tool, ("t",)),
+                 (client.read_resource, ("demo://a",)), (client.get_prompt, ("p",)), (client.listen, ()),
+                 (client.complete, ({}, "a", "")), (client.request, ("tools/list",))]
+        for method, given in calls:
+            owner = f"{type(method.__self__).__name__}." if sys.version_info >= (3, 10) else ""
+            with self.subTest(method.__name__), self.assertRaises(TypeError) as caught:
+                method(*given, titel="x")
+            said = f"{owner}{method.__name__}() got an unexpected keyword argument 'titel'"
+            self.assertEqual(str(caught.exception)[:len(said)], said)
+
+    def test_the_options_are_those_of_what_is_registered(self):
+        """What a method writes out is what the class takes that it makes."""
+        for method, made in ((Server.tool, Tool), (Server.add_tool, Tool), (Server.add_resource, Resource),
+                             (Server.add_resource_template, ResourceTemplate), (Server.add_folder, Folder),
+                             (Server.prompt, Prompt), (Server.add_prompt, Prompt)):
+            taken = {name for base in made.__mro__[:-1] if "__init__" in vars(base)
+                     for name, parameter in inspect.signature(base.__init__).parameters.items()
+                     if parameter.kind is parameter.KEYWORD_ONLY}
+            written = {name for name, parameter in inspect.signature(method).parameters.items()
+                       if parameter.kind is parameter.KEYWORD_ONLY}
+            fixed = {"schema"} | ({"instances", "mime_type"} if made is Folder else set())
+            self.assertEqual(written, taken - fixed, method)
 
 
 class Shape(unittest.TestCase):

@@ -27,7 +27,7 @@ class Readme(unittest.TestCase):
         self.folder = Path(folder.name)
         for name in ("mcp_ref", "tests"):
             shutil.copytree(ROOT / name, self.folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-        for name, snippet in (("travel", 0), ("garden", 1), ("vault", 2)):
+        for name, snippet in (("travel", 0), ("garden", 1), ("vault", 2), ("test_travel", 4)):
             (self.folder / f"{name}.py").write_text(SNIPPETS[snippet], encoding="utf-8")
 
     def command(self, line):
@@ -85,6 +85,8 @@ class Readme(unittest.TestCase):
         for line in LINES:
             if "explain" in line:
                 self.run_line(*self.command(line))
+            elif "unittest" in line:
+                self.run_line(*self.command(line))
             elif "_vendor" in line:
                 self.run_line(["sh", "-c", line.replace("python3", sys.executable)])
             else:
@@ -93,7 +95,7 @@ class Readme(unittest.TestCase):
 
     def test_the_snippets(self):
         url = self.serve("python3 -m mcp_ref serve travel:server")
-        self.assertEqual(len(SNIPPETS), 4)
+        self.assertEqual(len(SNIPPETS), 5)
         self.assertLessEqual(len([line for line in SNIPPETS[0].splitlines() if line.strip()]), 10)
         code = SNIPPETS[3].replace("http://127.0.0.1:8000/mcp", url)
         out = self.run_line([sys.executable, "-c", code])

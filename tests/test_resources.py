@@ -6,8 +6,8 @@ import logging
 import unittest
 from typing import Dict, List, Literal, Optional
 
-from mcp_ref import InputRequired, ProtocolError, SchemaError, Server, content, form
-from mcp_ref.server.resources import ResourceNotFound, ResourceTemplate
+from mcp_ref import InputRequired, ProtocolError, ResourceNotFound, SchemaError, Server, content, form
+from mcp_ref.server.resources import ResourceTemplate
 
 from .support import message, post, stdio
 

@@ -75,6 +75,7 @@ class Elicitation(Asked):
             self.bad(elicit(mode=mode, message="Name?", requestedSchema=self.SCHEMA, url="https://x.example"))
 
     def test_a_url_has_a_message_and_a_valid_url(self) -> None:
+        url: Any
         for url in ("https://x.example", "http://127.0.0.1:8000/a?b=c%20d#e", "https://x.example/größe",
                     "com.example.app:open"):
             self.good(link("Open it.", url))

@@ -80,7 +80,8 @@ class Scopes(unittest.TestCase):
         self.assertEqual(post(made, message("tools/list")).result["tools"], [])
 
     def test_scopes_that_are_none(self) -> None:
-        for scopes in (['a"b'], ["a b"], [7], "offline_access"):
+        refused: List[Any] = [['a"b'], ["a b"], [7], "offline_access"]
+        for scopes in refused:
             with self.subTest(scopes=scopes), self.assertRaises(ValueError):
                 Server("t", "1").add_tool(lambda: "", name="t", scopes=scopes)
         self.assertEqual(scope_names("a b a"), ("a", "b"))

@@ -66,7 +66,7 @@ class Schemas(unittest.TestCase):
         with self.assertRaises(SchemaError):
             signature(star)
 
-        def missing(ctx, x: "Nowhere") -> str:  # noqa: F821
+        def missing(ctx, x: "Nowhere") -> str:  # type: ignore[name-defined]  # noqa: F821
             return ""
         with self.assertRaisesRegex(SchemaError, "Nowhere"):
             signature(missing)

@@ -6,6 +6,6 @@ server = Server("bench", "1.0.0")
 
 
 @server.tool
-def echo(ctx, text: str) -> str:  # type: ignore[no-untyped-def]
+def echo(ctx, text: str) -> str:
     """Return the text unchanged."""
     return text
