@@ -48,10 +48,10 @@ BASE: Rows = [
                 "test_subscriptions.Core.test_acknowledged_first_with_what_is_honoured"),
     ("META-18 META-19", "test_rules_base.Meta.test_a_trace_context_that_is_malformed_is_not_sent "
                         "test_request_scoped.Trace"),
-    ("VERS-05", "test_author.Extensions"),
     ("VERS-01", "test_ladder.Rungs.test_version test_ladder.Rungs.test_stdio_climbs_without_door_accept_and_mirrors"),
     ("VERS-04 DISC-01", "test_tools.Definitions.test_discover "
                         "test_ladder.Rungs.test_supported_is_what_discover_says_and_each_is_served"),
+    ("VERS-05", "test_author.Extensions"),
     ("VERS-06", "test_rules_base.Extensions"),
     ("TRANS-01", "test_ladder.Rungs.test_framing test_rules_base.Messages.test_what_is_sent_is_utf_8 "
                  "test_client.Answers.test_what_is_no_response_to_the_request"),
