@@ -127,7 +127,7 @@ class Reading(ClientCase):
         for part in (b"x" * 5000, b"data: " + b"x" * 5000 + b"\n", b"data:\n" * 1000, b"id: 1\n" * 1000):
             for begin in (ack(), b"data: "):
                 with self.talk(DONE) as (stub, client):
-                    client._transport.max_message = 100_000
+                    client._transport.max_message = 100_000  # type: ignore[union-attr]
                     stub.script = [events(begin, *[part] * 200)]
                     with self.assertRaisesRegex(TransportError, "exceeds 100000 octets"):
                         next(client.listen(tools=True))

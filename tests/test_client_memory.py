@@ -54,6 +54,12 @@ def made(**options: Any) -> Server:
         return 7
 
     @server.tool
+    def quota(ctx: Context, report: bool) -> None:
+        if report:
+            ctx.progress(1)
+        raise ProtocolError(4711, "no quota left", {"limit": 1})
+
+    @server.tool
     def fail() -> None:
         raise RuntimeError("secret")
 
@@ -97,7 +103,7 @@ class SameAsOverHTTP(unittest.TestCase):
                     try:
                         outcome: Any = use(client)
                     except McpError as error:
-                        outcome = (type(error), str(error), getattr(error, "data", None))
+                        outcome = (type(error), str(error), getattr(error, "data", None), getattr(error, "status", 0))
                 seen.append((outcome, heard))
         self.assertEqual(*seen)
         return seen[0]
@@ -113,7 +119,9 @@ class SameAsOverHTTP(unittest.TestCase):
             lambda client: client.read_resource("demo://fern"), lambda client: client.read_resource("demo://none"),
             lambda client: client.get_prompt("advice", {"plant": "fern"}), lambda client: client.get_prompt("advice"),
             lambda client: client.complete({"type": "ref/prompt", "name": "advice"}, "plant", "f"),
-            lambda client: client.request("tools/nothing"), lambda client: client.request("initialize"),
+            lambda client: client.call_tool("quota", {"report": False}),
+            lambda client: client.call_tool("quota", {"report": True}), lambda client: client.request("initialize"),
+            lambda client: client.request("tools/nothing"),
             lambda client: client.call_tool("where", {"region": object()}),
             lambda client: client.call_tool("book", {"flight": "MC 1"}, timeout=10, log_level="error")]
         for number, use in enumerate(uses):
@@ -134,7 +142,7 @@ class SameAsOverHTTP(unittest.TestCase):
                                    "mcp-protocol-version", "user-agent", "x-team"})
 
     def test_a_foreign_origin_stays_outside(self) -> None:
-        (kind, words, _), _ = self.both(lambda client: client.discover(), headers={"Origin": "https://evil.example"})
+        (kind, words, *_), _ = self.both(lambda client: client.discover(), headers={"Origin": "https://evil.example"})
         self.assertIs(kind, HTTPError)
         self.assertIn("403", words)
 

@@ -94,6 +94,7 @@ class Call:
         self._transport, self._handle = transport, deadline.handle
         self._sent = encoded(message)
         self._received: List[bytes] = []
+        self._arrived = 0
         self._stream: Optional[Subscription] = None
         self._request = transport.request(self._sent, headers)
         self._happened: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
@@ -149,6 +150,7 @@ class Call:
         self._happened.put(encode(message))
 
     def _decoded(self, data: bytes) -> Any:
+        self._arrived += 1
         if self._transport.wire is not None:
             self._received.append(data)
         try:
@@ -173,10 +175,15 @@ class Call:
         """
         self._stream = stream = answer.stream
         if stream is None:
-            message = self._decoded(answer.body) if answer.body else None
+            try:
+                message = self._decoded(answer.body) if answer.body else None
+            except TransportError:
+                if answer.status == 200:
+                    raise
+                message = None
             if not isinstance(message, dict) or "jsonrpc" not in message:
                 raise HTTPError(answer.status, answer.body.decode("utf-8"), answer.headers)
-            if answer.status != 200:
+            if answer.status != 200 and self._arrived == 1:  # on HTTP, what comes first decides on the status
                 raise received(message["error"], answer.status)
             yield message
             return
