@@ -6,12 +6,11 @@ witnesses of the same rules. In order: the modes, the tools, how an answer is wr
 HTTP, the command line.
 
 It follows the walkthrough where that parts from the published revision: clientInfo is required, and an id that could
-not be read is answered as null.
+not be read is answered as null. An empty header counts as missing.
 """
 from __future__ import annotations
 
 import json
-import math
 import re
 import signal
 import socketserver
@@ -96,10 +95,13 @@ def reply(status: int, message: Any, **outcome: Any) -> Answer:
 
 
 def id_of(message: Any) -> Any:
-    """The id to echo: the request's if it is a string or a number that JSON can write, else null."""
+    """The id to echo: the request's, whatever kind of JSON it is, or null for one beyond the numbers of JSON."""
     value = message.get("id") if isinstance(message, dict) else None
-    readable = isinstance(value, (str, int)) or (isinstance(value, float) and math.isfinite(value))
-    return value if readable else None
+    try:
+        json.dumps(value, allow_nan=False)
+    except ValueError:  # 1e999 is read as infinity
+        return None
+    return value
 
 
 def parse(body: bytes) -> Any:
@@ -128,7 +130,7 @@ def answer_legacy(mode: str, message: Any) -> Answer:
     try:
         require_object(message)
         if message.get("id") is None:
-            return 202, "", ""
+            return 202, "application/json", ""
         return reply(200, message, result=legacy_result(mode, message.get("method")))
     except Refusal as refusal:
         return reply(refusal.status, message, error=refusal.error)
@@ -181,7 +183,7 @@ def accepts_both(accept: str) -> bool:
 def check_version(headers: Headers, params: dict[str, Any]) -> None:
     """The version is named twice, in the header and in the body, and both must name the one that is spoken here."""
     header, meta = headers.get("mcp-protocol-version"), params.get("_meta")
-    require(header is not None, HEADER_MISMATCH, "MCP-Protocol-Version header is required")  # 6
+    require(bool(header), HEADER_MISMATCH, "MCP-Protocol-Version header is required")  # 6
     require_meta(isinstance(meta, dict), "", "an object")  # 7
     version = params["_meta"].get(PREFIX + "protocolVersion")
     require_meta(isinstance(version, str), f".{PREFIX}protocolVersion", "a string")  # 8
@@ -200,7 +202,7 @@ def check_mirrors(headers: Headers, method: str, params: dict[str, Any]) -> None
     require(headers.get("mcp-method") == method, HEADER_MISMATCH,
             "Mcp-Method header is required and must match the body method")  # 13
     name = headers.get("mcp-name")
-    require(method != "tools/call" or (name is not None and name == params.get("name")), HEADER_MISMATCH,
+    require(method != "tools/call" or (bool(name) and name == params.get("name")), HEADER_MISMATCH,
             "Mcp-Name header is required and must match params.name")  # 14
 
 
@@ -306,16 +308,18 @@ class Handler(BaseHTTPRequestHandler):
         self.send(answer, close=body is None)
 
     def read_headers(self) -> Headers:
-        """The headers; one sent twice reads as one list, as HTTP has it, and so never equals a single value."""
+        """The headers as they came, a trailing blank included; one sent twice reads as one list, as HTTP has it. So
+        neither ever equals a single value.
+        """
         headers: Headers = {}
         for name, value in self.headers.items():
-            key, value = name.lower(), value.strip(" \t")
+            key = name.lower()
             headers[key] = f"{headers[key]}, {value}" if key in headers else value
         return headers
 
     def read_body(self, headers: Headers) -> bytes | None:
         """The body, or None where no valid Content-Length names it or it does not come: the connection must close."""
-        length = headers.get("content-length", "")
+        length = headers.get("content-length", "").strip(" \t")
         if not re.fullmatch("[0-9]{1,9}", length) or int(length) > MAX_BODY or "transfer-encoding" in headers:
             return None
         try:

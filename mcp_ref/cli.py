@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from contextlib import suppress
 from typing import Any, List, Optional
 
 from .base.errors import McpError
@@ -29,10 +30,15 @@ def main(arguments: Optional[List[str]] = None) -> int:
     options = parser(client=words[:1] != ["serve"]).parse_args(words)
     try:
         status = options.run(options)
+        sys.stdout.flush()
     except (UsageError, McpError) as error:
         print("mcp_ref: " + " ".join(str(error).split()), file=sys.stderr)
         return 2 if isinstance(error, UsageError) else 1
-    except BrokenPipeError:
+    except OSError as error:  # nobody reads, or there is no room: what is left in the buffer cannot be written at exit
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            print(f"mcp_ref: cannot go on: {error.strerror or error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130

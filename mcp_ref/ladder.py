@@ -8,12 +8,13 @@ its rungs come from both.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, List, NamedTuple, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, List, NamedTuple, Optional, Tuple, Union
 
 from .base import jsonrpc, versioning
 from .base import meta as base_meta
 from .base.errors import HTTPError, McpError, MethodNotFound, ProtocolError
 from .base.request import Request
+from .patterns.cancellation import Cancelled
 from .transports import endpoint
 from .transports import mirrors as mirroring
 
@@ -38,7 +39,10 @@ class Rung(NamedTuple):
 
 
 def door(request: Request, server: "Server") -> None:
-    """Path, method, Host, Origin, length: the door of the endpoint the request came through; then authorization."""
+    """Host, Origin, path, method, length: the door of the endpoint the request came through; then authorization.
+
+    What a browser asks before it sends, a health check and the metadata document are answered ahead of the table.
+    """
     if request.head is not None and request.endpoint is not None:
         request.endpoint.door(request.head)
     if request.head is not None and server.auth is not None:
@@ -82,9 +86,10 @@ def method(request: Request, server: "Server") -> None:
 STREAMABLE = "basic/transports/streamable-http"
 
 LADDER: Tuple[Rung, ...] = (
-    Rung("door", "path, POST, Host and Origin, length and size of the body, authorization",
-         ((404, None, "another path"), (405, None, "not POST (Allow: POST)"), (400, None, "no single Host, bad length"),
-          (403, None, "foreign Host or Origin, scope missing"), (411, None, "no length"), (413, None, "too large"),
+    Rung("door", "Host and Origin, path, POST, length and size of the body, authorization",
+         ((400, None, "no single Host, bad length"), (403, None, "foreign Host or Origin, scope missing"),
+          (404, None, "another path"), (405, None, "not POST (Allow: POST)"), (411, None, "no length"),
+          (413, None, "too large"),
           (401, None, "no valid token"), (408, None, "did not arrive in time"), (431, None, "head too large"),
           (503, None, "too many connections, or no way to verify tokens now")),
          STREAMABLE + "#security--endpoint",
@@ -98,7 +103,8 @@ LADDER: Tuple[Rung, ...] = (
           (400, -32600, "no JSON-RPC request or notification"), (400, -32602, "params is no object")),
          "basic/index#messages", ("BASE-02", "BASE-03", "BASE-04", "BASE-12", "HTTP-10", "TRANS-01"), False, framing),
     Rung("version", "version header and _meta are there, say the same version, and it is implemented",
-         ((400, -32020, "no header"), (400, -32602, "no _meta, or no version in it"), (400, -32020, "the two differ"),
+         ((400, -32020, "no header"), (400, -32022, "the header's is not implemented, and _meta names none"),
+          (400, -32602, "no _meta, or no version in it"), (400, -32020, "the two differ"),
           (400, -32022, "not implemented; data names the supported ones")),
          "basic/versioning#protocol-version-negotiation",
          ("VERS-01", "META-06", "META-08", "HTTP-23", "HTTP-24", "HTTP-25", "HTTP-26", "HTTP-28", "HTTP-79"),
@@ -139,7 +145,7 @@ def climb(request: Request, server: "Server") -> None:
             return
 
 
-def trace(request: Request, error: Optional[McpError]) -> str:
+def trace(request: Request, error: Union[McpError, Cancelled, None]) -> str:
     """One line: the rungs passed, and the one that answered; no values of the request but its method and id.
 
     Nor can a request make it more than that: a method with a blank in it is quoted, and long ones are cut.
@@ -149,8 +155,9 @@ def trace(request: Request, error: Optional[McpError]) -> str:
     plain = request.method.isprintable() and " " not in request.method and len(request.method) <= 60
     method = request.method if plain else jsonrpc.shown(request.method)
     what = f"{method or '?'} id={jsonrpc.shown(request.id) if request.id is not None else '-'}:"
-    if error is None:
-        return " ".join([what] + [f"{name} ok" for name in names[: reached + 1]])
+    if error is None or isinstance(error, Cancelled):
+        end = [] if error is None else ["cancelled"]
+        return " ".join([what] + [f"{name} ok" for name in names[: reached + 1]] + end)
     code = f"{error.code} " if isinstance(error, ProtocolError) else ""
     status = error.status if isinstance(error, (ProtocolError, HTTPError)) else 500
     message: Any = error.message if isinstance(error, ProtocolError) else ""

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import logging
 import re
 import time
 import traceback
@@ -30,6 +29,7 @@ from urllib.parse import unquote_plus, urlsplit
 
 from ..base.errors import HTTPError, TransportError
 from ..base.jsonrpc import encode
+from ..base.log import log
 from ..base.request import Answer, Head, Request
 from ..transports.endpoint import DEFAULT_PORTS, refusal
 from ..transports.mirrors import decode_value
@@ -38,8 +38,6 @@ from .scopes import scope_names
 
 if TYPE_CHECKING:
     from ..server.server import Server
-
-log = logging.getLogger("mcp_ref")
 
 Verifier = Callable[[str], Optional[Mapping[str, Any]]]
 

@@ -21,8 +21,9 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Type
 
-RESERVED = (-32099, -32020)
 RETIRED = -32002
+RESERVED = (-32768, -32000)
+"""JSON-RPC's own codes; an application's lie outside (BASE-14, BASE-18, BASE-23)."""
 
 
 class McpError(Exception):
@@ -130,10 +131,12 @@ class HeaderMismatch(_Defined):
 class MissingClientCapability(_Defined):
     """-32021: the request needs a capability that its `_meta` does not declare (META-12).
 
-    required: the capabilities object that was needed, for example {"elicitation": {"form": {}}}.
+    required: the capabilities object that was needed, for example {"elicitation": {"form": {}}}. found: whether
+    meta.require_capabilities raised it; a handler says what it needs by asking for it, and not by this error.
     """
 
     defined = -32021
+    found = False
 
     def __init__(self, message: str, required: Mapping[str, Any]) -> None:
         super().__init__(message, {"requiredCapabilities": dict(required)})
@@ -221,12 +224,28 @@ ERRORS: List[Type[_Defined]] = [
 _BY_CODE = {error.defined: error for error in ERRORS}
 
 
-def may_be_sent(error: ProtocolError) -> bool:
-    """Whether a handler's own error may go out: an integer code, neither retired nor reserved (BASE-14, BASE-18)."""
+HANDLERS_OWN = (MethodNotFound, InvalidParams, InternalError)
+"""Those defined errors that a handler may raise; the others are for the ladder to find."""
+
+
+def from_handler(error: ProtocolError) -> ProtocolError:
+    """`error` as it goes out where a handler raised it: with the HTTP status of its code, if that is a defined one.
+
+    Raises ValueError, which says why, for an error that is not a handler's to raise.
+    """
     code = error.code
-    if type(code) is not int or not isinstance(error.message, str):
-        return False
-    return code in _BY_CODE or not (code == RETIRED or RESERVED[0] <= code <= RESERVED[1])
+    if not isinstance(code, int) or isinstance(code, bool):
+        raise ValueError(f"its code is an integer, not {code!r}")
+    if not isinstance(error.message, str):
+        raise ValueError(f"its message is a text, not {error.message!r}")
+    kind = _BY_CODE.get(code)
+    if kind in HANDLERS_OWN:
+        error.status = _BY_CODE[code].status
+    elif kind is not None and not (isinstance(error, MissingClientCapability) and error.found):
+        raise ValueError(f"{code} is for the protocol to find, and not a handler's to raise")
+    elif kind is None and RESERVED[0] <= code <= RESERVED[1]:
+        raise ValueError(f"{code} is reserved; a handler's own codes lie outside {RESERVED[0]} to {RESERVED[1]}")
+    return error
 
 
 def received(error: Any, status: int = 200) -> ProtocolError:

@@ -7,7 +7,7 @@ VERS-05 and PROG-01 (the form of the token).
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, Mapping, Optional
+from typing import Any, Dict, Iterable, Mapping, Optional
 
 from .errors import InvalidParams, MissingClientCapability, ParseError
 from .jsonrpc import decode, encode, is_id, shown
@@ -115,11 +115,25 @@ def declares(capabilities: Mapping[str, Any], needed: Mapping[str, Any]) -> bool
     return True
 
 
-def require_capability(capabilities: Mapping[str, Any], needed: Mapping[str, Any]) -> None:
-    """Raise MissingClientCapability (-32021) unless the client declared `needed` (META-12)."""
-    if not declares(capabilities, needed):
-        name = next(iter(needed))
-        raise MissingClientCapability(f"Server requires the {name} capability for this request", needed)
+def require_capabilities(capabilities: Mapping[str, Any], needs: Iterable[Mapping[str, Any]]) -> None:
+    """Raise MissingClientCapability (-32021), which names all of `needs` that the client did not declare (META-12).
+
+    needs: objects as `declares` takes them, one for each thing that is asked; those that lack are told as one object.
+    """
+    lacking: Dict[str, Any] = {}
+    for needed in needs:
+        if not declares(capabilities, needed):
+            _merge(lacking, needed)
+    if lacking:
+        names = f"{' and '.join(lacking)} {'capability' if len(lacking) == 1 else 'capabilities'}"
+        error = MissingClientCapability(f"Server requires the {names} for this request", lacking)
+        error.found = True
+        raise error
+
+
+def _merge(into: Dict[str, Any], needed: Mapping[str, Any]) -> None:
+    for name, inner in needed.items():
+        _merge(into.setdefault(name, {}), inner)
 
 
 def stamped(result: Dict[str, Any], server_info: Mapping[str, Any]) -> Dict[str, Any]:

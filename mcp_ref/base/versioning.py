@@ -25,21 +25,26 @@ def initialize_hint(versions: Sequence[str]) -> str:
 def version(request: Request, supported: Sequence[str]) -> None:
     """The version rung: the header is there, `_meta` names a version, the two are equal, and it is implemented.
 
-    Sets meta and version. Raises HeaderMismatch, InvalidParams, UnsupportedProtocolVersion, in that order of checks.
-    On stdio there is no header, and its half of the rung falls away.
+    A client of another era names its version in the header alone: it is told the supported ones, by which it can go on,
+    before it is told what its `_meta` lacks. Sets meta and version. Raises HeaderMismatch, InvalidParams,
+    UnsupportedProtocolVersion. On stdio there is no header, and its half of the rung falls away.
     """
+    fields = request.params.get("_meta")
+    named = fields.get(PROTOCOL_VERSION) if isinstance(fields, dict) else None
     header = None
     if request.head is not None:
         header = request.head.headers.get(HEADER)
-        if header is None:
+        if not header:
             raise HeaderMismatch("Header mismatch: MCP-Protocol-Version header is required")
-    fields = request.params.get("_meta")
+        if HEADER in request.head.repeated:
+            raise HeaderMismatch("Header mismatch: MCP-Protocol-Version header is repeated")
+        if header not in supported and not isinstance(named, str):
+            raise UnsupportedProtocolVersion(header, supported)
     if not isinstance(fields, dict):
         raise InvalidParams("Invalid params: params._meta is required and must be an object")
-    named = fields.get(PROTOCOL_VERSION)
     if not isinstance(named, str):
         raise InvalidParams(f"Invalid params: params._meta.{PROTOCOL_VERSION} is required and must be a string")
-    if header is not None and (header != named or (request.head and HEADER in request.head.repeated)):
+    if header is not None and header != named:
         raise HeaderMismatch("Header mismatch: MCP-Protocol-Version header does not match params._meta")
     if named not in supported:
         raise UnsupportedProtocolVersion(named, supported)

@@ -5,16 +5,14 @@ Implements HTTP-33, HTTP-43 to HTTP-45, TOOL-29 to TOOL-31, TOOL-36, TOOL-44, TO
 
 from __future__ import annotations
 
-import logging
 from functools import cached_property
 from typing import Any, Dict, Iterable, Mapping, Optional, Union
 
 from ..base.errors import SchemaError, TransportError
 from ..base.json_schema import Schema, compile_schema
 from ..base.jsonrpc import shown
+from ..base.log import log
 from ..transports.mirrors import annotated_parameters
-
-log = logging.getLogger("mcp_ref")
 
 
 class KnownTool:

@@ -26,7 +26,7 @@ from urllib.parse import unquote
 from ..base.errors import InvalidParams, SchemaError
 from ..base.json_schema import compile_schema
 from ..base.jsonrpc import encode, shown
-from ..base.meta import require_capability
+from ..base.meta import require_capabilities
 from .sampling import check_messages, check_sampled
 from .state_sealer import Claim, StateSealer
 
@@ -112,7 +112,7 @@ def check_question(key: str, request: Mapping[str, Any], capabilities: Mapping[s
     """Raise MissingClientCapability (-32021) unless the client can answer; ValueError for what nobody may be asked."""
     if not isinstance(key, str):
         raise ValueError(f"the key of an input request is a text, not {shown(key)}")
-    require_capability(capabilities, needed_capability(request))
+    require_capabilities(capabilities, [needed_capability(request)])
     params = request.get("params") or {}
     if request["method"] == SAMPLING:
         check_messages(params.get("messages"))
@@ -222,6 +222,7 @@ class Round:
         Raises MissingClientCapability; InvalidParams where a question is already answered by a request that does not
         show it was asked, and for answers so far of more than MAX_ANSWERS.
         """
+        require_capabilities(capabilities, map(needed_capability, required.requests.values()))
         for key, request in required.requests.items():
             check_question(key, request, capabilities)
             if key in self._given and key not in self.answers:

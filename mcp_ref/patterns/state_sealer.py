@@ -87,7 +87,8 @@ class StateSealer:
         secret = key.encode("utf-8") if isinstance(key, str) else key
         if len(secret) < MIN_KEY:
             raise BadKey(f"a state key has at least {MIN_KEY} octets, this one has {len(secret)}")
-        return hmac.new(secret, b"mcp_ref " + purpose.encode("utf-8"), hashlib.sha256).digest()
+        digest = hashlib.sha256(secret).digest()  # HMAC itself takes a key and the same with NULs behind it for one
+        return hmac.new(digest, b"mcp_ref " + purpose.encode("utf-8"), hashlib.sha256).digest()
 
     @staticmethod
     def _mac(key: bytes, signed: str) -> bytes:

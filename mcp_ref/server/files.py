@@ -30,7 +30,7 @@ from urllib.parse import quote
 from ..base.errors import InvalidParams, ResourceNotFound
 from .content import resource_contents
 from .resources import ResourceTemplate
-from .uri_template import is_uri
+from .uri_template import is_uri, normal
 
 MAX_DEPTH = 32
 LAST_SECOND = 253402300799
@@ -73,6 +73,7 @@ class Folder(ResourceTemplate):
         if not os.path.isdir(self.root):
             raise ValueError(f"there is no folder {os.fspath(path)!r}")
         self.uri = uri
+        self._start = len(normal(uri))
         self._pattern = pattern.split("/")
         self._hidden, self._max_size, self._limit = hidden, max_size, limit
         super().__init__(uri + "{+path}", self._read, instances=self._entries, description=description,
@@ -81,7 +82,7 @@ class Folder(ResourceTemplate):
     def match(self, uri: str) -> Optional[Dict[str, Any]]:
         """Rules 1 to 4, on what the URI says. What they refuse is no resource of this folder."""
         found = super().match(uri)
-        if found is None or _ENCODED.search(uri, len(self.uri)) or "?" in uri or "#" in uri:
+        if found is None or _ENCODED.search(normal(uri), self._start) or "?" in uri or "#" in uri:
             return None
         return found if self._allowed(found["path"].split("/")) else None
 

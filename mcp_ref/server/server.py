@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Mapping, Option
 
 from .. import ladder
 from ..base import versioning
-from ..base.errors import HTTPError, InternalError, McpError, ProtocolError, may_be_sent
+from ..base.errors import HTTPError, InternalError, McpError, ProtocolError, from_handler
 from ..base.jsonrpc import encode, shown
+from ..base.log import log
 from ..base.meta import stamped
 from ..base.request import Answer, Request
 from ..base.trace_context import trace_context
@@ -39,8 +40,6 @@ from .running import principal_name
 if TYPE_CHECKING:
     from ..authorization.resource_server import ResourceServer
     from ..transports.http_server import Limits
-
-log = logging.getLogger("mcp_ref")
 
 
 class Server(registration.Server):
@@ -113,28 +112,33 @@ class Server(registration.Server):
 
     def handle(self, request: Request) -> Answer:
         """The answer to one message. Raises nothing but Cancelled, when nobody waits for an answer any more."""
+        failure: Union[McpError, Cancelled, None] = None
         try:
             answer = self._served(request)
-            failure: Optional[McpError] = None
         except (ProtocolError, HTTPError) as error:
             failure, answer = error.with_traceback(None), self._refused(request, error)  # its frames hold the request
-        except (Cancelled, KeyboardInterrupt):
+        except Cancelled as error:
+            self._told(request, error, "cancelled")
+            raise
+        except KeyboardInterrupt:
             raise
         except BaseException:  # a handler's sys.exit or a stray asyncio.CancelledError ends one request, not a worker
             log.exception("%s failed (request %s)", shown(request.method), shown(request.id))
             failure = InternalError("Internal error")
             answer = self._refused(request, failure)
-        self._trace(request, failure)
-        if log.isEnabledFor(logging.INFO):
-            log.info("%s id=%s %s trace=%s", shown(request.method), shown(request.id), answer.status,
-                     trace_context(request.meta).get("traceparent", "-"))
         if request.cancelled:
             if answer.stream is not None:
                 answer.stream.close()
+            self._told(request, Cancelled(), "cancelled")
             raise Cancelled()
+        self._told(request, failure, answer.status)
         return answer
 
-    def _trace(self, request: Request, failure: Optional[McpError]) -> None:
+    def _told(self, request: Request, failure: Union[McpError, Cancelled, None], outcome: object) -> None:
+        """Every request has its line in the log, and in the trace."""
+        if log.isEnabledFor(logging.INFO):
+            log.info("%s id=%s %s trace=%s", shown(request.method), shown(request.id), outcome,
+                     trace_context(request.meta).get("traceparent", "-"))
         if self.on_trace is not None:
             try:
                 self.on_trace(ladder.trace(request, failure))
@@ -149,17 +153,25 @@ class Server(registration.Server):
         if request.id is None:
             return Answer(202, b"")
         self.rate_limits.check(request.method, principal_name(request))
-        result = self.methods[request.method](self, request)
+        try:
+            result = self.methods[request.method](self, request)
+        except ProtocolError as error:
+            raise self._from_handler(request, error)
         if isinstance(result, Subscription):
             return Answer(200, content_type="text/event-stream", stream=result)
         return Answer(200, encode({"jsonrpc": "2.0", "id": request.id, "result": stamped(result, self.info)}))
 
+    @staticmethod
+    def _from_handler(request: Request, error: ProtocolError) -> ProtocolError:
+        try:
+            return from_handler(error)
+        except ValueError as why:
+            log.error("%s raised an error that may not be sent: %s", shown(request.method), shown(str(why), 200))
+            return InternalError("Internal error")
+
     def _refused(self, request: Request, error: Union[ProtocolError, HTTPError]) -> Answer:
         if isinstance(error, HTTPError):
             return Answer.plain(error)
-        if not may_be_sent(error):
-            log.error("%s raised an error that may not be sent: %s", shown(request.method), shown(error.code))
-            error = InternalError("Internal error")
         body = error.body()
         if request.method == "initialize":
             body["message"] = f"{body['message']}. {versioning.initialize_hint(self.supported_versions)}"
@@ -169,7 +181,7 @@ class Server(registration.Server):
         message["error"] = body
         try:
             return Answer(error.status, encode(message))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, RecursionError):
             log.exception("the data of an error is not JSON")
             return self._refused(request, InternalError("Internal error"))
 

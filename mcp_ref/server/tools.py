@@ -6,7 +6,6 @@ Implements TOOL-06 to TOOL-10, TOOL-12, TOOL-13, TOOL-15 to TOOL-19, TOOL-22 to 
 from __future__ import annotations
 
 import dataclasses
-import logging
 import re
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
 
@@ -14,6 +13,7 @@ from ..authorization.scopes import require_scopes
 from ..base.errors import InvalidParams, ProtocolError, SchemaError, ToolError
 from ..base.json_schema import compile_schema
 from ..base.jsonrpc import encode, shown
+from ..base.log import log
 from ..base.request import Request
 from ..patterns.cancellation import Cancelled
 from ..transports.mirrors import annotated_parameters
@@ -25,8 +25,6 @@ from .signature import typed
 
 if TYPE_CHECKING:
     from .server import Server
-
-log = logging.getLogger("mcp_ref")
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 

@@ -11,9 +11,12 @@ Implements RES-09, RES-14. The forms that a server can register:
     ?a={a}&b=text         a query written out: both are required
     {#part}               the fragment, optional
 
-Values are percent-decoded once, never twice. What is not well-formed does not match: a bad escape, octets that are no
-UTF-8, a NUL, or a value outside the query with a `..` segment in it, plain or encoded. Where a URI can be read in
-several ways, as few optional variables as possible are left out, and then the earlier one takes as much as it can.
+Values are percent-decoded once, never twice; a literal is compared as RFC 3986 has it, the case of its escapes aside.
+What is not well-formed does not match: a bad escape, or octets that are no UTF-8. Nor does a value that could lead
+elsewhere, plain or encoded: one with a control character or a `..` segment; and in a file: URI, one with a backslash, a
+drive or a slash. {+path} and {#part} may have slashes there too, none of them encoded, nor one that follows on another.
+Where a URI can be read in several ways, as few optional variables as possible are left out, and then the earlier one
+takes as much as it can.
 A match costs time linear in the URI's length for each part of the template, and no URI beyond MAX_URI matches.
 """
 
@@ -36,6 +39,8 @@ _VARIABLE = re.compile(rf"({_NAME})(?:(\*)|:([1-9][0-9]{{0,3}}))?")
 _SECTIONS = re.compile(r"(?P<path>(?:[^{?#]|\{[^?&#][^}]*\})*)"
                        r"(?P<query>(?:(?:\?|\{\?)(?:[^{#]|\{[^#][^}]*\})*)?)"
                        r"(?P<fragment>(?:\{#[^}]*\}|#(?:[^{#]|\{[^?&#][^}]*\})*)?)")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_DRIVE = re.compile(r"(?:^|/)[A-Za-z][:|]")
 _QUERY_PART = re.compile(rf"&([^=&{{]+)(?:=(?:\{{\+?({_NAME})\}}|([^&{{]*)))?|\{{&([^}}]*)\}}")
 
 
@@ -97,7 +102,7 @@ class UriTemplate:
         """Variable name to its decoded value, without those that are left out; None where `uri` does not match."""
         if len(uri) > MAX_URI or not is_uri(uri):
             return None
-        return self.matcher().match(uri if uri.isascii() else _quoted(uri))
+        return self.matcher().match(uri if uri.isascii() and "%" not in uri else normal(uri))
 
 
 def _parsed(text: str) -> List[Union[str, _Expression]]:
@@ -124,17 +129,18 @@ def _expression(inner: str) -> _Expression:
     return _OPERATORS[symbol], variables
 
 
-def _quoted(text: str) -> str:
-    """`text` percent-encoded, but for what has a meaning in a URI, escapes included."""
+def normal(text: str) -> str:
+    """`text` percent-encoded, but for what has a meaning in a URI; escapes that are there in upper case."""
     pieces = re.split(r"(%[0-9A-Fa-f]{2})", text)
-    return "".join(piece if index % 2 else quote(piece, safe=":/?#[]@!$&'()*+,;=")
+    return "".join(piece.upper() if index % 2 else quote(piece, safe=":/?#[]@!$&'()*+,;=")
                    for index, piece in enumerate(pieces))
 
 
 class _Unit(NamedTuple):
     """A fixed text and, with a name, the value after it: one character or more, none of them in `stop`.
 
-    optional: whether the whole unit may be left out. split: what separates the elements of an exploded value.
+    optional: whether the whole unit may be left out. split: what separates the elements of an exploded value. slashes:
+    whether the value may hold slashes in a file: URI, and first: whether it may begin with one.
     """
 
     prefix: str
@@ -142,6 +148,8 @@ class _Unit(NamedTuple):
     stop: str = ""
     optional: bool = False
     split: str = ""
+    slashes: bool = False
+    first: bool = False
 
 
 class _Matcher:
@@ -162,11 +170,12 @@ class _Matcher:
 
     def match(self, uri: str) -> Optional[Dict[str, Any]]:
         """As UriTemplate.match: the query is cut out and matched by itself."""
+        local = uri[:5].lower() == "file:"
         if self._query is None:
-            return _matched(self._units, uri)
+            return _matched(self._units, uri, local)
         uri, mark, fragment = uri.partition("#")
         path, _, query = uri.partition("?")
-        values, queried = _matched(self._units, path + mark + fragment), self._query.match(query)
+        values, queried = _matched(self._units, path + mark + fragment, local), self._query.match(query, local)
         return None if values is None or queried is None else {**values, **queried}
 
 
@@ -175,8 +184,9 @@ def _units(section: str, reserved_stop: str) -> List[_Unit]:
     units = []
     for part in _parsed(section):
         if isinstance(part, str):
-            units.append(_Unit(_quoted(part)))
+            units.append(_Unit(normal(part)))
             continue
+        before = units[-1].prefix if units else ""
         operator, variables = part
         for index, variable in enumerate(variables):
             prefix = operator.separator if index else operator.first
@@ -186,10 +196,11 @@ def _units(section: str, reserved_stop: str) -> List[_Unit]:
             elif len(variables) > 1:
                 stop += operator.separator
             if operator.named:
-                prefix += variable.name + "="
+                prefix += normal(variable.name) + "="
             if variable.most is not None or (operator.named and variable.explode):
                 raise SchemaError(f"{variable.name} with a length, or as {{;{variable.name}*}}, cannot be matched")
-            units.append(_Unit(prefix, variable.name, stop, bool(operator.first), split))
+            first = operator.reserved and (not before.endswith("/") or before.endswith("://"))
+            units.append(_Unit(prefix, variable.name, stop, bool(operator.first), split, operator.reserved, first))
     return units
 
 
@@ -197,8 +208,8 @@ _Readings = Dict[int, Tuple[int, int]]
 """Position from which the rest of the text can be read: optional units left out from there on, end of the first."""
 
 
-def _matched(units: Sequence[_Unit], text: str) -> Optional[Dict[str, Any]]:
-    """Name to value where `units` make up all of `text`.
+def _matched(units: Sequence[_Unit], text: str, local: bool) -> Optional[Dict[str, Any]]:
+    """Name to value where `units` make up all of `text`. local: whether it is of a file: URI.
 
     From the last unit to the first, it is found from where the rest can be read; then one walk forward reads it.
     """
@@ -217,8 +228,9 @@ def _matched(units: Sequence[_Unit], text: str) -> Optional[Dict[str, Any]]:
         start, end = end, found[end][1]
         if unit.name and end > start:
             raw = text[start + len(unit.prefix):end]
-            elements = [_decoded(element) or "" for element in (raw.split(unit.split) if unit.split else [raw])]
-            if not all(elements) or any(".." in re.split(r"[/\\]", element) for element in elements):
+            listed = raw.split(unit.split) if unit.split else [raw]
+            elements = [_decoded(element, local, unit.slashes) or "" for element in listed]
+            if not all(elements) or (local and raw.startswith("/") and not unit.first):
                 return None
             values[unit.name] = elements if unit.split else elements[0]
     return values
@@ -245,13 +257,20 @@ def _preceded(unit: _Unit, text: str, after: _Readings) -> _Readings:
     return found
 
 
-def _decoded(raw: str) -> Optional[str]:
-    """`raw` percent-decoded, once; None where that is no UTF-8 or has a NUL."""
+def _decoded(raw: str, local: bool = False, slashes: bool = False) -> Optional[str]:
+    """`raw` percent-decoded, once; None where that is no UTF-8, or could lead elsewhere.
+
+    local: whether it is of a file: URI. slashes: whether it may hold slashes there, as they are.
+    """
     try:
         text = unquote_to_bytes(raw).decode("utf-8")
     except UnicodeDecodeError:
         return None
-    return None if "\0" in text else text
+    if _CONTROL.search(text) or ".." in re.split(r"[/\\]", text):
+        return None
+    if local and (text.count("/") > (raw.count("/") if slashes else 0) or "\\" in text or _DRIVE.search(text)):
+        return None
+    return text
 
 
 class _Query:
@@ -275,7 +294,7 @@ class _Query:
             if listed is not None:
                 self._add(_expression("&" + listed)[1])
                 continue
-            self._check_new(name)
+            name = self._new(name)
             if variable is None:
                 self._texts[name] = _decoded(value or "")
             else:
@@ -288,19 +307,20 @@ class _Query:
             if variable.explode:
                 self._rest = variable.name
             else:
-                self._check_new(variable.name)
-                self._variables[variable.name] = (variable.name, False)
+                self._variables[self._new(variable.name)] = (variable.name, False)
 
-    def _check_new(self, name: str) -> None:
-        if name in self._texts or name in self._variables:
-            raise SchemaError(f"a query has each name once, not {name} twice")
+    def _new(self, name: str) -> str:
+        decoded = _decoded(name)
+        if decoded is None or decoded in self._texts or decoded in self._variables:
+            raise SchemaError(f"a query has each name once and in UTF-8, which {name} is not")
+        return decoded
 
-    def match(self, query: str) -> Optional[Dict[str, Any]]:
+    def match(self, query: str, local: bool) -> Optional[Dict[str, Any]]:
         """Variable name to value; None where a pair is missing, unknown, malformed or there twice."""
         given: Dict[str, str] = {}
         for pair in query.split("&") if query else ():
             raw_name, _, raw_value = pair.partition("=")
-            name, value = _decoded(raw_name), _decoded(raw_value)
+            name, value = _decoded(raw_name), _decoded(raw_value, local)
             if name is None or value is None or name in given:
                 return None
             given[name] = value

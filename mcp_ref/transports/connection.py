@@ -12,12 +12,13 @@ import functools
 import http.client
 import io
 import re
+import selectors
 import socket
 import urllib.error
 import urllib.request
 import zlib
 from contextlib import contextmanager, suppress
-from typing import Any, Iterator, Optional, Tuple
+from typing import Any, Iterator, Optional, Tuple, Union
 
 from ..base.errors import TransportError, Unreachable
 from ..base.jsonrpc import shown
@@ -29,6 +30,8 @@ CHUNK = 64 * 1024
 
 _SPELLED = {"Mcp-Protocol-Version": "MCP-Protocol-Version"}
 """urllib writes every header name in title case; this one the specification spells otherwise."""
+_INTERIM = re.compile(rb"HTTP/1\.[01] 1")
+_PEEK = socket.MSG_PEEK | getattr(socket, "MSG_DONTWAIT", 0)
 _SECRET = re.compile(r"^((?:proxy-)?authorization|cookie|set-cookie):[^\r\n]*", re.IGNORECASE | re.MULTILINE)
 
 
@@ -57,7 +60,7 @@ class Exchange:
         if self._wire is not None:
             self._wire(_without_secrets(self.sent), _without_secrets(self.received))
 
-    def record(self, part: bytearray, data: bytes) -> None:
+    def record(self, part: bytearray, data: Union[bytes, memoryview]) -> None:
         """Add octets to `sent` or `received`, if anybody wants them."""
         if self._wire is not None and len(part) < MAX_RECORD:
             part += data
@@ -174,11 +177,17 @@ class _Octets(io.RawIOBase):
 
 
 class _Connection(http.client.HTTPConnection):
-    """Connects, sends and reads within the deadline of its exchange."""
+    """Connects, sends and reads within the deadline of its exchange.
+
+    A server may answer before it has all of the request, 413 or 401 say, and hang up (RFC 9112, section 9.5). So
+    sending ends where an answer begins, and where sending fails an answer that is there is taken.
+    """
 
     def __init__(self, exchange: Exchange, host: str, **options: Any) -> None:
         super().__init__(host, **options)
         self._exchange = exchange
+        self._sent = False
+        self._fault: Optional[OSError] = None
         self._create_connection = self._first_that_answers
         self.response_class: Any = lambda sock, *args, **named: http.client.HTTPResponse(
             _Octets(exchange, sock), *args, **named)  # type: ignore[arg-type]
@@ -207,9 +216,35 @@ class _Connection(http.client.HTTPConnection):
     def send(self, data: Any) -> None:
         if self.sock is None:
             self.connect()
-        self.sock.settimeout(self._exchange.deadline.left())
-        self._exchange.record(self._exchange.sent, data)
-        super().send(data)
+        left = memoryview(data)
+        try:
+            while left and not self._sent:
+                self.sock.settimeout(self._exchange.deadline.left())
+                count = self.sock.send(left[:CHUNK])
+                self._exchange.record(self._exchange.sent, left[:count])
+                left = left[count:]
+                self._sent = bool(left) and self._answered()
+        except socket.timeout:
+            raise
+        except OSError as error:
+            self._sent, self._fault = True, error
+
+    def _answered(self) -> bool:
+        """Whether an answer has begun while there is more to send; waits until either is possible."""
+        if type(self.sock) is not socket.socket:
+            return False  # what has come over TLS need not be an answer
+        with selectors.DefaultSelector() as watch:
+            watch.register(self.sock, selectors.EVENT_READ | selectors.EVENT_WRITE)
+            ready = watch.select(self._exchange.deadline.left())
+        if not ready or not ready[0][1] & selectors.EVENT_READ:
+            return False
+        return _INTERIM.match(self.sock.recv(12, _PEEK)) is None
+
+    def getresponse(self) -> http.client.HTTPResponse:
+        try:
+            return super().getresponse()
+        except (OSError, http.client.HTTPException) as error:
+            raise self._fault or error  # the first fault is the cause of the other
 
 
 class _Handler(urllib.request.AbstractHTTPHandler):

@@ -1,7 +1,7 @@
 """basic/patterns/cancellation on HTTP: noticing that a client has gone while its handler computes.
 
 Implements CANC-04, HTTP-20. One thread looks at the sockets of all requests that have been served for longer than a
-tick; a short request costs two dictionary operations and is never looked at.
+tick; a short request costs two dictionary operations and is never looked at. It keeps their event streams alive, too.
 """
 
 from __future__ import annotations
@@ -9,18 +9,20 @@ from __future__ import annotations
 import select
 import socket
 import threading
-from typing import Dict, List, Tuple
+from typing import Callable, Dict, List, Tuple
 
 from ..base.request import Request
 
 TICK = 0.1
+
+Watched = Tuple[socket.socket, Request, Callable[[], None]]
 
 
 class Disconnects:
     """Sets `Request.cancelled` on the requests of clients that closed their connection, within two ticks."""
 
     def __init__(self) -> None:
-        self._watched: Dict[int, Tuple[socket.socket, Request]] = {}
+        self._watched: Dict[int, Watched] = {}
         self._wake = threading.Event()
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="mcp-disconnects", daemon=True)
@@ -34,9 +36,9 @@ class Disconnects:
         self._stopping = True
         self._wake.set()
 
-    def enter(self, connection: socket.socket, request: Request) -> None:
-        """Begin to watch."""
-        self._watched[id(request)] = (connection, request)
+    def enter(self, connection: socket.socket, request: Request, tick: Callable[[], None]) -> None:
+        """Begin to watch. tick: called at each look at a client that is there; an OSError says that it is not."""
+        self._watched[id(request)] = (connection, request, tick)
         if not self._wake.is_set():
             self._wake.set()
 
@@ -46,12 +48,12 @@ class Disconnects:
 
     def cancel_all(self) -> None:
         """Cancel every request under way."""
-        for _, request in list(self._watched.values()):
+        for _, request, _ in list(self._watched.values()):
             request.cancelled = True
 
     def _run(self) -> None:
         pause = threading.Event()
-        seen: Dict[int, Tuple[socket.socket, Request]] = {}
+        seen: Dict[int, Watched] = {}
         while not self._stopping:
             if not self._watched:
                 seen = {}
@@ -61,17 +63,19 @@ class Disconnects:
             pause.wait(TICK)
             seen = self._look_again(seen)
 
-    def _look_again(self, before: Dict[int, Tuple[socket.socket, Request]]) -> Dict[int, Tuple[socket.socket, Request]]:
+    def _look_again(self, before: Dict[int, Watched]) -> Dict[int, Watched]:
         now = dict(self._watched)
-        self._look([pair for key, pair in now.items() if before.get(key) is pair])
+        self._look([each for key, each in now.items() if before.get(key) is each])
         return now
 
     @staticmethod
-    def _look(pairs: List[Tuple[socket.socket, Request]]) -> None:
-        for connection, request in pairs:
+    def _look(watched: List[Watched]) -> None:
+        for connection, request, tick in watched:
             try:
                 if not request.cancelled and _closed(connection):
                     request.cancelled = True
+                if not request.cancelled:
+                    tick()
             except (OSError, ValueError):
                 request.cancelled = True
 
@@ -98,8 +102,18 @@ if hasattr(select, "poll"):
         if not events:
             return False
         return bool(events[0][1] & _HUNG_UP) or _at_end(connection)
+
+    def writable(connection: socket.socket) -> bool:
+        """Whether the connection takes octets without waiting."""
+        poll = select.poll()
+        poll.register(connection, select.POLLOUT)
+        return bool(poll.poll(0))
 else:
     def _closed(connection: socket.socket) -> bool:
         """Whether the peer closed: a socket that is readable and has nothing to read."""
         readable, _, _ = select.select([connection], [], [], 0)
         return bool(readable) and _at_end(connection)
+
+    def writable(connection: socket.socket) -> bool:
+        """Whether the connection takes octets without waiting."""
+        return bool(select.select([], [connection], [], 0)[1])

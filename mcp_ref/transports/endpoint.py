@@ -13,13 +13,16 @@ from functools import lru_cache
 from typing import Dict, FrozenSet, Iterable, Mapping, Optional, Tuple
 
 from ..base.errors import HTTPError
-from ..base.jsonrpc import encode
+from ..base.jsonrpc import encode, shown
 from ..base.request import TOKEN, Answer, Head
 
 LOOPBACK = frozenset(("127.0.0.1", "localhost", "::1"))
 JSON, EVENT_STREAM = "application/json", "text/event-stream"
 CORS_HEADERS = ("accept", "authorization", "content-type", "mcp-method", "mcp-name", "mcp-protocol-version")
 DEFAULT_PORTS = {"http": "80", "https": "443"}
+
+MAX_BODY = 4 * 1024 * 1024
+"""Octets of a request's body, unless the transport is told otherwise."""
 
 _AUTHORITY = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5}))?")
 _ORIGIN = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.+)")
@@ -60,16 +63,23 @@ class Endpoint:
     path: the one path that takes POST. host: the address it is bound to; when that is loopback, only a loopback Host
     or the host of an allowed origin is served. origins: further web origins, as "https://app.example". max_body:
     octets. cors: web origins whose pages may call it; they are let in like `origins`, their preflights are answered,
-    and what they may read is exposed to them. public: further host names it is reached by, through a proxy.
+    and what they may read is exposed to them. public: further host names it is reached by, through a proxy. health:
+    a path where GET is answered 200 without a token and under any Host, for who asks only whether the server lives.
 
-    Raises ValueError for a path or an origin that is none.
+    Raises ValueError for a path or an origin that is none, a health that is the path, and a max_body below 1.
     """
 
     def __init__(self, path: str = "/mcp", host: str = "127.0.0.1", origins: Iterable[str] = (),
-                 max_body: int = 4 * 1024 * 1024, cors: Iterable[str] = (), public: Iterable[str] = ()) -> None:
-        if not _PATH.fullmatch(path):
-            raise ValueError(f"a path begins with / and is spelled as in a request line, without a query: {path!r}")
-        self.path = path
+                 max_body: int = MAX_BODY, cors: Iterable[str] = (), public: Iterable[str] = (),
+                 health: Optional[str] = None) -> None:
+        for each in (path, path if health is None else health):
+            if not _PATH.fullmatch(each):
+                raise ValueError(f"a path begins with / and is spelled as in a request line, without a query: {each!r}")
+        if health == path:
+            raise ValueError(f"health is another path than that of the endpoint, which is {path}")
+        if isinstance(max_body, bool) or not isinstance(max_body, int) or max_body < 1:
+            raise ValueError(f"max_body is a number of octets of at least 1, not {max_body!r}")
+        self.path, self.health = path, health
         self.max_body = max_body
         self.local = host.strip("[]").lower() in LOOPBACK or host.startswith("127.")
         self.cors = frozenset(self._known(text) for text in cors)
@@ -85,24 +95,29 @@ class Endpoint:
         return place
 
     def door(self, head: Head) -> None:
-        """The door: path, method, Host, Origin, and a body framed and bounded. Raises HTTPError."""
+        """The door: Host, Origin, path, method, and a body framed and bounded. Raises HTTPError."""
+        self.admit(head)
         path = head.target.split("?", 1)[0]
         if path != self.path:
             raise refusal(404, "not found", f"the MCP endpoint of this server is {self.path}")
         if head.method != "POST":
             raise refusal(405, "method not allowed", "the MCP endpoint takes POST", [("Allow", "POST")])
-        self.admit(head)
         self._check_length(head.headers)
 
     def admit(self, head: Head) -> None:
-        """Host and Origin, whatever the path: a page that got here by DNS rebinding is told nothing (HTTP-02)."""
-        host, source = head.headers.get("host"), head.headers.get("origin")
-        if host is None or "host" in head.repeated:
+        """Host and Origin, whatever else is asked: a page that got here by DNS rebinding is told nothing (HTTP-02)."""
+        host = head.headers.get("host")
+        if not host or "host" in head.repeated:
             raise refusal(400, "bad request", "exactly one Host header is required")
         place = authority(host)
         if place is None or (self.local and place[0] not in self.hosts):
-            raise refusal(403, "forbidden", "the Host header names no host that this server serves")
-        if source is None:
+            raise refusal(403, "forbidden", f"the Host header names {shown(host)}, which this server does not know; "
+                                            "--origin URL (origins=) names a host that it is reached by")
+        self._check_origin(head)
+
+    def _check_origin(self, head: Head) -> None:
+        source = head.headers.get("origin")
+        if source is None:  # an empty one is no origin that anybody sends, and refused as the page has it
             return
         named = origin(source)
         local = self.local and named is not None and named[0] in DEFAULT_PORTS and named[1] in LOOPBACK
@@ -131,10 +146,26 @@ class Endpoint:
         return (("Access-Control-Allow-Origin", value), ("Vary", "Origin"),
                 ("Access-Control-Expose-Headers", "WWW-Authenticate, Retry-After"))
 
-    def preflight(self, head: Head) -> Optional[Answer]:
-        """The answer to a browser that asks before it sends (Fetch, CORS-preflight); None for any other request."""
-        if head.method != "OPTIONS" or "access-control-request-method" not in head.headers or not self.exposed(head):
+    def aside(self, head: Head) -> Optional[Answer]:
+        """The answer to what is no message and climbs no ladder, a health check or a preflight; None for all else."""
+        try:
+            if self.health is not None and head.target.split("?", 1)[0] == self.health:
+                return self._healthy(head)
+            return self._preflight(head) if head.method == "OPTIONS" else None
+        except HTTPError as error:
+            return Answer.plain(error)
+
+    def _healthy(self, head: Head) -> Answer:
+        self._check_origin(head)
+        if head.method not in ("GET", "HEAD"):
+            raise refusal(405, "method not allowed", "the health check takes GET", [("Allow", "GET, HEAD")])
+        return Answer(200, b'{"status": "ok"}', headers=(("Cache-Control", "no-store"),))
+
+    def _preflight(self, head: Head) -> Optional[Answer]:
+        """The answer to a browser that asks before it sends (Fetch, CORS-preflight)."""
+        if "access-control-request-method" not in head.headers or not self.exposed(head):
             return None
+        self.admit(head)
         asked = head.headers.get("access-control-request-headers", "").lower().split(",")
         names = [name.strip() for name in asked]
         allowed = [name for name in names if name in CORS_HEADERS or _PARAMETER.fullmatch(name)]

@@ -47,7 +47,7 @@ class Stream:
 
 
 class EventStreams:
-    """Feeds event streams from one thread. keep_alive: seconds of silence after which a comment is sent.
+    """Feeds event streams from one thread. keep_alive: seconds that a stream is silent at most, for a comment is sent.
 
     Raises ValueError for a keep_alive that is not above 0.
     """
@@ -156,7 +156,7 @@ class EventStreams:
             expires = stream.subscription.expires
             if expires is not None and time.time() >= expires:
                 stream.subscription.end()
-            elif now - stream.sent_at >= self.keep_alive and not stream.pending:
+            elif now - stream.sent_at >= self.keep_alive - self._tick and not stream.pending:
                 stream.pending = stream.framed(sse.KEEP_ALIVE)
                 self._flush(stream)
 

@@ -11,7 +11,7 @@ import socket
 import struct
 import sys
 import time
-from typing import Dict, Set, Tuple
+from typing import Dict, Optional, Set, Tuple
 
 from ..base.errors import HTTPError
 from ..base.request import TOKEN, Head
@@ -176,12 +176,14 @@ class Reader:
         raise refusal(400, "bad request", "the chunked body has too many trailers")
 
     def linger(self, seconds: float, limit: int) -> None:
-        """Say that no more will be sent, and read away what still comes, so that the answer is not lost to a reset."""
+        """Close in stages (RFC 9112, section 9.6): say that no more will be sent, and read away what still comes, so
+        that the answer is not lost to a reset. It ends with the peer's end, a second of silence, or the bounds.
+        """
         until = time.monotonic() + seconds
         try:
             self._socket.shutdown(socket.SHUT_WR)
+            self._socket.settimeout(1.0)
             while limit > 0 and time.monotonic() < until:
-                self._socket.settimeout(max(0.01, until - time.monotonic()))
                 data = self._socket.recv(65536)
                 if not data:
                     return
@@ -189,18 +191,24 @@ class Reader:
         except OSError:
             pass
 
-    def drain(self, head: Head, limit: int) -> bool:
-        """Read away the body of a refused request if it is framed by a length within `limit`; whether that was done."""
-        length = head.headers.get("content-length", "0")
-        if "transfer-encoding" in head.headers or not (length.isascii() and length.isdigit()) or len(length) > 15:
-            return False
-        if int(length) > limit or "expect" in head.headers:
-            return False
+    def drain(self, count: int) -> bool:
+        """Read away the `count` octets of a refused body; whether they came."""
         try:
-            self._exactly(int(length))
+            self._exactly(count)
         except (HTTPError, Gone):
             return False
         return True
+
+
+def unread(head: Head, limit: int) -> Optional[int]:
+    """How many octets a refused request's body has that are worth reading away: those of a length within `limit`.
+
+    None for any other body, behind which no request can be found, or not soon.
+    """
+    length = head.headers.get("content-length", "0")
+    if "transfer-encoding" in head.headers or not (length.isascii() and length.isdigit()) or len(length) > 15:
+        return None
+    return None if int(length) > limit or "expect" in head.headers else int(length)
 
 
 def _fields(text: str) -> Tuple[Dict[str, str], Set[str]]:

@@ -5,13 +5,15 @@ Implements HTTP-12, HTTP-14, HTTP-18 to HTTP-22, HTTP-94; CANC-04.
 This module moves bytes and decides nothing: it makes a Request of what it read, hands it to `Server.handle`, and
 writes the Answer. One thread a connection, HTTP/1.1 keep-alive, one write an answer. The first notification that a
 handler sends opens the response as an event stream; a request that sends none is answered with one JSON object.
+
+A refusal that needs no body is sent as soon as the head is there; only then is the body read away, or the connection
+closed in stages, so that a client that is still sending learns why.
 """
 
 from __future__ import annotations
 
 import errno
 import http.server
-import logging
 import signal
 import socket
 import socketserver
@@ -23,22 +25,23 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional,
 
 from ..base.errors import HTTPError
 from ..base.jsonrpc import encode
+from ..base.log import log
 from ..base.request import Answer, Head, Request
 from ..patterns.cancellation import Cancelled
 from ..patterns.subscriptions import Subscription
 from . import sse
-from .disconnects import Disconnects
-from .endpoint import Endpoint, refusal
+from .disconnects import TICK, Disconnects, writable
+from .endpoint import MAX_BODY, Endpoint, refusal
 from .event_streams import EventStreams
-from .http_reader import KERNEL_BOUNDS, Reader, bound
+from .http_reader import KERNEL_BOUNDS, Reader, bound, unread
 
 if TYPE_CHECKING:
     from ..server.server import Server
 
-log = logging.getLogger("mcp_ref")
-
 SMALL = 64 * 1024
 """Octets that a socket takes at once or nearly so; the time that more may take is bounded as a whole."""
+LINGER = 256 * 1024 * 1024
+"""Octets that are read away of a client that goes on sending after it was refused."""
 
 _REASONS = {status.value: status.phrase for status in HTTPStatus}
 _STREAM_HEAD = (b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\n"
@@ -50,14 +53,18 @@ class Limits:
 
     connections: served at once, one more is told 503. idle: how long a kept connection may be silent. arrive: how
     long a request may take to arrive. write: how long the peer may take to accept an answer. grace: how long answers
-    under way may take once the server is stopping. drain: octets of a refused body that are read away. awake: how long
-    a connection that is the only one is looked at for its next request before its thread sleeps.
+    under way may take once the server is stopping. drain: octets of a refused body that are read away to keep the
+    connection; with more, it is closed. awake: how long a connection that is the only one is looked at for its next
+    request before its thread sleeps. max_body: octets of a body, one of more is told 413. linger: how long a client
+    that was refused may go on sending until it is cut off.
     """
 
     def __init__(self, connections: int = 256, idle: float = 75.0, arrive: float = 20.0, write: float = 20.0,
-                 grace: float = 5.0, drain: int = 64 * 1024, awake: float = 150e-6) -> None:
+                 grace: float = 5.0, drain: int = 64 * 1024, awake: float = 150e-6, max_body: int = MAX_BODY,
+                 linger: float = 5.0) -> None:
         self.connections, self.idle, self.arrive = connections, idle, arrive
-        self.write, self.grace, self.drain = write, grace, drain
+        self.write, self.grace, self.drain, self.linger = write, grace, drain, linger
+        self.max_body = max_body
         self.awake = awake if KERNEL_BOUNDS else 0.0  # a look at a socket with Python's timeout would wait for it
 
 
@@ -86,6 +93,9 @@ class Connection(http.server.BaseHTTPRequestHandler):
         self._reader = Reader(self.connection)
         self._streaming = self._unread = False
         self._chunked = True
+        self._writing = threading.Lock()
+        self._sent_at = 0.0
+        self._rest = b""
         self._head = Head("", "", {})
 
     def finish(self) -> None:
@@ -99,15 +109,18 @@ class Connection(http.server.BaseHTTPRequestHandler):
                 self._reader.wait(self.server.limits.idle, self.server.limits.awake if alone else 0.0)
                 self.server.busy.add(self.connection)
                 try:
-                    self._serve_one()
+                    left = self._serve_one()
                 finally:
                     self.server.busy.discard(self.connection)
+                if left and not self._reader.drain(left):
+                    self.close_connection = self._unread = True
             if self._unread:
-                self._reader.linger(1.0, self.server.limits.drain)
+                self._reader.linger(self.server.limits.linger, LINGER)
         except (Cancelled, OSError):
             pass
 
-    def _serve_one(self) -> None:
+    def _serve_one(self) -> int:
+        """Read a request and answer it; returns how many octets of its body are still to be read away."""
         reader, server = self._reader, self.server
         reader.deadline = time.monotonic() + server.limits.arrive
         self._streaming = False
@@ -117,26 +130,33 @@ class Connection(http.server.BaseHTTPRequestHandler):
         except HTTPError as error:
             self.close_connection = True
             self._unread = True
-            return self._send(Answer.plain(error))
+            self._send(Answer.plain(error))
+            return 0
         self._head = head
         if not self._chunked or "close" in head.headers.get("connection", "").lower():
             self.close_connection = True
-        self._body_read = False
+        self._body_asked = self._body_read = False
         message = self._message = Request(self._read_body, head, self._notify, server.endpoint)
-        server.disconnects.enter(self.connection, message)
+        server.disconnects.enter(self.connection, message, self._keep_alive)
         try:
-            answer = server.endpoint.preflight(head) or server.mcp.handle(message)
+            answer = server.endpoint.aside(head) or server.mcp.handle(message)
         finally:
             server.disconnects.leave(message)
             del self._message  # which may be large, and the next request long in coming
-        if not self._body_read and not reader.drain(head, server.limits.drain):
-            self.close_connection = self._unread = True
+        left: Optional[int] = 0
+        if not self._body_read:
+            left = None if self._body_asked else unread(head, server.limits.drain)
+            if left is None:
+                self.close_connection = self._unread = True
         if answer.stream is not None:
-            return self._hand_over(answer.stream)
-        self._send(answer)
+            self._hand_over(answer.stream)
+        else:
+            self._send(answer)
+        return left or 0
 
     def _read_body(self) -> bytes:
         """The body of the request under way; called when a rung asks for it, which a client may wait to be told."""
+        self._body_asked = True
         expected = self._chunked and self._head.headers.get("expect", "").lower() == "100-continue"
         if expected and not self._reader.buffer:
             self._write(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -159,15 +179,29 @@ class Connection(http.server.BaseHTTPRequestHandler):
         if self._message.cancelled:
             raise Cancelled()
         data = sse.event(encode(message))
-        opening = b""
-        if not self._streaming:
-            self._streaming = True
-            opening = _STREAM_HEAD + self._exposed() + self._framing(not self._chunked)
+        opening = b"" if self._streaming else _STREAM_HEAD + self._exposed() + self._framing(not self._chunked)
         try:
             self._write(opening + self._chunk(data))
         except OSError:
             self.close_connection = self._message.cancelled = True
             raise Cancelled() from None
+        self._sent_at, self._streaming = time.monotonic(), True
+
+    def _keep_alive(self) -> None:
+        """Send a comment on an event stream that has been silent; called every tick while a handler runs, from the
+        thread that watches them all, which therefore waits for nothing. Raises OSError where the client is gone.
+        """
+        if not self._streaming or time.monotonic() + TICK < self._sent_at + self.server.streams.keep_alive:
+            return
+        if not self._writing.acquire(blocking=False):
+            return  # the handler is sending
+        try:
+            if self._streaming and not self._rest and writable(self.connection):
+                data = self._chunk(sse.KEEP_ALIVE)
+                self._rest = data[self.connection.send(data):]
+                self._sent_at = time.monotonic()
+        finally:
+            self._writing.release()
 
     def _framing(self, last: bool) -> bytes:
         self.close_connection = self.close_connection or last
@@ -179,20 +213,26 @@ class Connection(http.server.BaseHTTPRequestHandler):
 
     def _send(self, answer: Answer) -> None:
         if self._streaming:
-            self._write(self._chunk(sse.event(answer.body)) + (b"0\r\n\r\n" if self._chunked else b""))
+            self._write(self._chunk(sse.event(answer.body)) + (b"0\r\n\r\n" if self._chunked else b""), True)
         else:
             self.close_connection = self.close_connection or self.server.stopping
             octets = _octets(answer, self.close_connection, self._exposed())
             self._write(octets[:len(octets) - len(answer.body)] if self._head.method == "HEAD" else octets)
 
-    def _write(self, data: bytes) -> None:
-        if len(data) <= SMALL and KERNEL_BOUNDS:
+    def _write(self, data: bytes, ends: bool = False) -> None:
+        """Send octets, behind what is left of a comment. ends: whether they end an event stream."""
+        with self._writing:
+            if self._rest:
+                data, self._rest = self._rest + data, b""
+            if ends:
+                self._streaming = False
+            if len(data) <= SMALL and KERNEL_BOUNDS:
+                self.connection.sendall(data)
+                return
+            self.connection.settimeout(self.server.limits.write)
             self.connection.sendall(data)
-            return
-        self.connection.settimeout(self.server.limits.write)
-        self.connection.sendall(data)
-        if KERNEL_BOUNDS:
-            self.connection.settimeout(None)
+            if KERNEL_BOUNDS:
+                self.connection.settimeout(None)
 
 
 class HTTPServer(http.server.ThreadingHTTPServer):
@@ -200,9 +240,11 @@ class HTTPServer(http.server.ThreadingHTTPServer):
 
     mcp: the server. host, port: the address to bind, port 0 for a free one. path: the MCP endpoint. origins: web
     origins let in beside loopback ones. cors: web origins whose pages may call it, beside the server's own. limits:
-    bounds. keep_alive: seconds between comments on a silent event stream.
+    bounds. keep_alive: seconds after which a silent event stream has a comment. health: a path that answers GET with
+    200, without a token and under any Host.
 
-    Raises OSError where the address cannot be bound, ValueError for a path, an origin or a keep_alive that is none.
+    Raises OSError where the address cannot be bound, ValueError for a path, an origin, a bound or a keep_alive that is
+    none.
     """
 
     daemon_threads = True
@@ -211,10 +253,11 @@ class HTTPServer(http.server.ThreadingHTTPServer):
 
     def __init__(self, mcp: "Server", host: str = "127.0.0.1", port: int = 8000, path: str = "/mcp",
                  origins: Iterable[str] = (), limits: Optional[Limits] = None, cors: Iterable[str] = (),
-                 keep_alive: float = 15.0) -> None:
+                 keep_alive: float = 15.0, health: Optional[str] = None) -> None:
         self.mcp = mcp
-        self.endpoint = Endpoint(path, host, origins, cors=[*cors, *mcp.cors], public=mcp.public_hosts)
         self.limits = limits or Limits()
+        self.endpoint = Endpoint(path, host, origins, self.limits.max_body, [*cors, *mcp.cors], mcp.public_hosts,
+                                 health)
         self.disconnects = Disconnects()
         self.streams = EventStreams(keep_alive)
         self.detached: "set[Any]" = set()

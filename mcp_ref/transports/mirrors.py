@@ -4,7 +4,8 @@ Implements HTTP-29 to HTTP-32, HTTP-34 to HTTP-54, HTTP-59 to HTTP-84; TOOL-20 t
 
 Both ends are here: `mirrored_headers` is what a client sends, `mirrors` is the rung that a server checks it with.
 A gateway routes on the header and the server acts on the body, so the two must say one thing: a header that is
-missing, repeated, malformed or different is a HeaderMismatch (-32020).
+missing, repeated, malformed or different is a HeaderMismatch (-32020). One that is there and empty counts as missing,
+unless what it repeats is an empty text: that is sent as it is, so an empty header is its mirror.
 """
 
 from __future__ import annotations
@@ -77,9 +78,7 @@ def annotated_parameters(schema: Mapping[str, Any]) -> List[Parameter]:
     from the root through `properties` alone (HTTP-35 to HTTP-42).
     """
     found: List[Parameter] = []
-    reached = _walk(schema, (), found)
-    if _count_annotations(schema) != reached:
-        raise SchemaError("x-mcp-header stands where no chain of properties alone leads to it")
+    _walk(schema, (), "", found)
     names = [parameter.header for parameter in found]
     for name in names:
         if names.count(name) > 1:
@@ -87,42 +86,40 @@ def annotated_parameters(schema: Mapping[str, Any]) -> List[Parameter]:
     return found
 
 
-def _walk(schema: Any, path: Tuple[str, ...], found: List[Parameter]) -> int:
-    reached = 0
-    if not isinstance(schema, Mapping):
-        return reached
-    if path and "x-mcp-header" in schema:
-        reached += 1
-        name, kind = schema["x-mcp-header"], schema.get("type")
-        where = ".".join(path)
-        if not isinstance(name, str) or not _TOKEN.fullmatch(name):
-            raise SchemaError(f"x-mcp-header of {where} must be a non-empty HTTP token, not {shown(name)}")
-        if kind not in TYPES:
-            raise SchemaError(f"x-mcp-header of {where} needs type string, integer or boolean, not {shown(kind)}")
-        title = "Mcp-Param-" + name
-        found.append(Parameter(title, title.lower(), path, kind))
-    properties = schema.get("properties")
-    if isinstance(properties, Mapping):
-        for name, inner in properties.items():
-            reached += _walk(inner, path + (name,), found)
-    return reached
+_DATA = ("const", "enum", "default", "examples", "x-mcp-header")
+_NAMING = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies",
+           "dependentRequired")
+"""The keywords whose values are data, and those whose members are names and no keywords."""
 
 
-_DATA_KEYWORDS = ("const", "enum", "default", "examples")
-
-
-def _count_annotations(schema: Any, of_names: bool = False) -> int:
-    """How often `x-mcp-header` stands in the schema as a keyword; under `properties` the members are names."""
-    if isinstance(schema, Mapping):
-        count = 0 if of_names or "x-mcp-header" not in schema else 1
-        for name, inner in schema.items():
-            if of_names or name not in _DATA_KEYWORDS:
-                named = not of_names and name in ("properties", "patternProperties", "$defs", "dependentSchemas")
-                count += _count_annotations(inner, named)
-        return count
+def _walk(schema: Any, path: Optional[Tuple[str, ...]], where: str, found: List[Parameter]) -> None:
+    """Find the annotations at `schema` and below. path: the properties that lead to it, None for any other way."""
     if isinstance(schema, list):
-        return sum(_count_annotations(inner) for inner in schema)
-    return 0
+        for index, inner in enumerate(schema):
+            _walk(inner, None, f"{where}/{index}", found)
+    if not isinstance(schema, Mapping):
+        return
+    if "x-mcp-header" in schema:
+        if not path:
+            raise SchemaError(f"x-mcp-header stands at {shown(where or '/')}, where properties alone do not lead")
+        found.append(_parameter(schema, path))
+    for word, inner in schema.items():
+        if word in _NAMING and isinstance(inner, Mapping):
+            for name, each in inner.items():
+                reached = path + (name,) if word == "properties" and path is not None else None
+                _walk(each, reached, f"{where}/{word}/{name}", found)
+        elif word not in _DATA:
+            _walk(inner, None, f"{where}/{word}", found)
+
+
+def _parameter(schema: Mapping[str, Any], path: Tuple[str, ...]) -> Parameter:
+    name, kind, where = schema["x-mcp-header"], schema.get("type"), ".".join(path)
+    if not isinstance(name, str) or not _TOKEN.fullmatch(name):
+        raise SchemaError(f"x-mcp-header of {where} must be a non-empty HTTP token, not {shown(name)}")
+    if kind not in TYPES:
+        raise SchemaError(f"x-mcp-header of {where} needs type string, integer or boolean, not {shown(kind)}")
+    title = "Mcp-Param-" + name
+    return Parameter(title, title.lower(), path, kind)
 
 
 def value_at(arguments: Any, path: Sequence[str]) -> Any:
@@ -186,8 +183,9 @@ def mirrors(request: Request, parameters: Sequence[Parameter] = ()) -> None:
 
 
 def _decoded(head: Head, name: str, title: str) -> Optional[str]:
+    """The text that a header stands for; None where it is missing or empty."""
     value = head.headers.get(name)
-    if value is None:
+    if not value:
         return None
     if name in head.repeated:
         raise HeaderMismatch(f"Header mismatch: {title} header is repeated")
@@ -204,6 +202,8 @@ def _check_parameter(head: Head, parameter: Parameter, value: Any) -> None:
     if value is None:
         if text is not None:
             raise HeaderMismatch(f"Header mismatch: {title} header has no value at {where} in the body")
+        return
+    if text is None and value == "" == head.headers.get(parameter.header):
         return
     if text is None:
         raise HeaderMismatch(f"Header mismatch: {title} header is required since the body has {where}")
