@@ -182,6 +182,25 @@ class Explaining(unittest.TestCase):
         status, _, err = self.run_cli("explain", "banana")
         self.assertEqual((status, len(err.splitlines())), (2, 1))
 
+    @unittest.skipUnless(os.path.exists("/dev/full"), "no device here that is full")
+    def test_a_full_device_is_told_in_one_line(self):
+        for arguments in (["serve", "--port", "0"], ["explain"]):
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                done = subprocess.run([sys.executable, "-m", "mcp_ref", *arguments], cwd=ROOT, stdout=full,
+                                      stderr=subprocess.PIPE, text=True, timeout=20)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertRegex(done.stderr, r"\Amcp_ref: [^\n]+\n\Z")
+
+    def test_a_reader_that_left_is_no_news(self):
+        reading, writing = os.pipe()
+        os.close(reading)
+        try:
+            done = subprocess.run([sys.executable, "-m", "mcp_ref", "explain"], cwd=ROOT, stdout=writing,
+                                  stderr=subprocess.PIPE, text=True, timeout=20)
+        finally:
+            os.close(writing)
+        self.assertEqual((done.returncode, done.stderr), (1, ""))
+
     def test_every_command_has_help(self):
         status, text, _ = self.run_cli("--help")
         self.assertEqual(status, 0)

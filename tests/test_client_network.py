@@ -100,6 +100,61 @@ class Streams(ClientCase):
         self.assertEqual(heard, [(3, None, None)])
 
 
+class Hasty:
+    """A server that answers at the head of a request, whatever is still to come. then: what it does next."""
+
+    def __init__(self, answer: bytes, then: str) -> None:
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = "http://127.0.0.1:%d/mcp" % self.listener.getsockname()[1]
+        self.answer, self.then = answer, then
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+
+    def serve(self) -> None:
+        connection, _ = self.listener.accept()
+        with connection:
+            seen = b""
+            while b"\r\n\r\n" not in seen:
+                seen += connection.recv(1024)
+            connection.sendall(self.answer)
+            if self.then == "reads on":
+                while connection.recv(65536):
+                    pass
+            elif self.then == "stalls":
+                self.over.wait(20)
+
+    def __enter__(self) -> "Hasty":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.over.set()
+        self.listener.close()
+        self.thread.join(5)
+
+
+class EarlyAnswers(unittest.TestCase):
+    """A server that has its answer before it has the request (RFC 9112, section 9.5)."""
+
+    def call(self, answer: bytes, then: str) -> Any:
+        with Hasty(answer, then) as server, Client(server.url, timeout=10) as client:
+            return client.call_tool("t", {"text": "x" * 30_000_000})
+
+    def test_its_answer_is_heard_whatever_it_does_with_the_rest(self) -> None:
+        for status in (401, 403, 413, 503):
+            body = b'{"error": "early"}'
+            answer = b"HTTP/1.1 %d No\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % (status, len(body)) + body
+            for then in ("reads on", "stalls", "closes"):
+                for first in (b"", b"HTTP/1.1 100 Continue\r\n\r\n") if then == "reads on" else (b"",):
+                    with self.assertRaises(HTTPError) as caught:
+                        self.call(first + answer, then)
+                    self.assertEqual((caught.exception.status, caught.exception.body), (status, body.decode()), then)
+
+    def test_without_one_the_exchange_broke_off(self) -> None:
+        with self.assertRaisesRegex(TransportError, "broke off"):
+            self.call(b"", "closes")
+
+
 class Network(ClientCase):
     def test_the_timeout_is_total(self) -> None:
         for part, kind in ((b": still here\n\n", "text/event-stream"), (b" ", "application/json")):

@@ -1,4 +1,4 @@
-"""The walkthrough's fixture, era_stub.py: every row of its tables, to the byte, and that nothing takes it down."""
+"""The walkthrough's fixture, era_stub.py: every row of its tables, octet for octet, and that nothing takes it down."""
 
 from __future__ import annotations
 
@@ -178,7 +178,6 @@ FAULTS: dict[int, dict[str, Any]] = {
     13: {"Mcp-Method": ABSENT},
     14: {"method": "tools/call", "Mcp-Name": ABSENT},
     15: {"method": "resources/list"},
-    16: {"name": "", "Mcp-Name": ""},
     17: {"name": "nope", "Mcp-Name": "nope"},
     18: {"arguments": [1]},
     19: {"text": 42},
@@ -194,10 +193,13 @@ VARIANTS: list[tuple[int, dict[str, Any]]] = [
     (4, {"method": ABSENT}), (4, {"method": None}), (4, {"method": 5}), (4, {"method": ["tools/list"]}),
     (5, {"params": None}), (5, {"params": "x"}), (7, {"params": ABSENT}), (7, {"meta": ABSENT}), (7, {"meta": []}),
     (8, {"version": 20260728}), (8, {"version": None}),
-    (9, {"version": "2025-11-25"}), (9, {"MCP-Protocol-Version": ""}),
+    (6, {"MCP-Protocol-Version": ""}), (6, {"MCP-Protocol-Version": " "}), (6, {"MCP-Protocol-Version": "", "meta": 7}),
+    (9, {"version": "2025-11-25"}), (9, {"MCP-Protocol-Version": "2026-07-28 "}),
+    (9, {"MCP-Protocol-Version": "2026-07-28\t"}), (9, {"MCP-Protocol-Version": "2026-07-28 ", "version": "2025-11-25"}),
     (11, {"clientInfo": "curl"}), (11, {"clientInfo": None}), (12, {"clientCapabilities": []}),
     (13, {"Mcp-Method": "tools/list"}), (13, {"Mcp-Method": "TOOLS/CALL"}),
-    (14, {"Mcp-Name": "Echo"}), (14, {"name": ABSENT, "Mcp-Name": ABSENT}), (14, {"name": 5, "Mcp-Name": "5"}),
+    (13, {"Mcp-Method": ""}), (13, {"Mcp-Method": "tools/call "}), (14, {"Mcp-Name": "echo "}),
+    (14, {"name": "", "Mcp-Name": ""}), (14, {"Mcp-Name": ""}), (14, {"Mcp-Name": "Echo"}), (14, {"name": ABSENT, "Mcp-Name": ABSENT}), (14, {"name": 5, "Mcp-Name": "5"}),
     (14, {"Mcp-Name": "=?base64?ZWNobw==?="}),
     (15, {"method": "tools/list/"}), (15, {"method": "ping"}),
     (18, {"arguments": None}), (18, {"arguments": "hello"}), (19, {"text": ["hello"]}), (20, {"text": None}),
@@ -218,14 +220,22 @@ class Checks(unittest.TestCase):
 
     def test_of_two_faults_the_earlier_check_answers(self) -> None:
         for first, fault in FAULTS.items():
-            for second in range(first + 1, len(FAULTS) + 1):
+            for second in [number for number in FAULTS if number > first]:
                 with self.subTest(first=first, second=second):
                     self.expect({**FAULTS[second], **fault}, *ANSWERS[first])
 
     def test_checks_1_to_19_are_the_same_in_mode_input_required(self) -> None:
-        for number in range(1, 20):
+        for number in [number for number in FAULTS if number < 20]:
             with self.subTest(check=number):
                 self.expect(FAULTS[number], *ANSWERS[number], mode="input-required")
+
+    def test_check_16_stands_behind_14_which_no_empty_name_passes(self) -> None:
+        with self.assertRaises(era_stub.Refusal) as caught:
+            era_stub.call_echo("modern", {"name": ""})
+        self.assertEqual(caught.exception.error, json.loads(ANSWERS[16][1])["error"])
+
+    def test_a_leading_blank_is_none_of_the_value(self) -> None:
+        self.expect({"MCP-Protocol-Version": " \t2026-07-28", "Mcp-Name": "  echo"}, 200, ECHOED)
 
     def test_a_sound_call_echoes_in_both_modes(self) -> None:
         for mode in ("modern", "input-required"):
@@ -245,11 +255,14 @@ class Checks(unittest.TestCase):
     def test_the_tool_name_is_shown_as_python_writes_it(self) -> None:
         self.expect({"name": "it's", "Mcp-Name": "it's"}, *bad_params('unknown tool \\"it\'s\\"'))
 
-    def test_the_id_is_echoed_or_null(self) -> None:
-        for id, shown in (("a", '"a"'), (0, "0"), (1.5, "1.5"), (None, "null"), ({}, "null"), ([[]], "null")):
-            self.expect({"id": id, "method": "ping"}, 404, error(-32601, "Method not found", shown))
-        self.expect({"body": '{"id": 1e999}'}, 400,
-                    error(-32600, "Invalid Request: method must be a non-empty string", "null"))
+    def test_the_id_is_echoed_whatever_kind_of_json_it_is(self) -> None:
+        for id in ("a", 0, -1, 1.5, True, False, None, {}, [], [[]], {"a": [1, None, "\u00e9"]}, 10**30):
+            self.expect({"id": id, "method": "ping"}, 404, error(-32601, "Method not found", json.dumps(id)))
+            answer = post(PORTS["legacy"], {}, json.dumps({"id": id, "method": "ping"}))
+            expected = error(-32601, "Method not found", json.dumps(id))
+            self.assertEqual(answer, (202, "application/json", "") if id is None else (200, "application/json", expected))
+        for body in ('{"id": 1e999}', '{"id": [{"a": -1e999}]}'):
+            self.expect({"body": body}, 400, error(-32600, "Invalid Request: method must be a non-empty string", "null"))
 
     def test_a_header_sent_twice_equals_nothing(self) -> None:
         headers, body = modern({})
@@ -339,7 +352,7 @@ class Modes(unittest.TestCase):
             self.assertEqual(self.legacy(mode, "{"), (400, "application/json", PARSE_ERROR), mode)
             self.assertEqual(self.legacy(mode, "[]"), (400, "application/json", NO_OBJECT), mode)
             for body in ('{"method": "notifications/initialized"}', '{"id": null, "method": "initialize"}', "{}"):
-                self.assertEqual(self.legacy(mode, body), (202, "", ""), f"{mode}: {body}")
+                self.assertEqual(self.legacy(mode, body), (202, "application/json", ""), f"{mode}: {body}")
 
     def test_legacy_requests(self) -> None:
         def tools(name: str, description: str, schema: str) -> str:

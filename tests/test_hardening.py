@@ -2,6 +2,7 @@
 
 import gc
 import io
+import logging
 import os
 import select
 import socket
@@ -13,9 +14,11 @@ from pathlib import Path
 from unittest import mock
 
 from mcp_ref import Server
-from mcp_ref.base.errors import HTTPError, InvalidParams, ParseError
+from mcp_ref.base.errors import HTTPError, InvalidParams, ParseError, ProtocolError
 from mcp_ref.base.jsonrpc import MAX_DEPTH, decode, encode
+from mcp_ref.base.log import log
 from mcp_ref.base.request import Head, Request
+from mcp_ref.ladder import LADDER
 from mcp_ref.patterns.cancellation import Cancelled
 from mcp_ref.patterns.mrtr import MAX_ANSWERS
 from mcp_ref.patterns.subscriptions import MAX_ASKED, MAX_ID
@@ -299,6 +302,57 @@ class Traces(unittest.TestCase):
             self.assertTrue(line.isprintable() and len(line) < 500, line[:300])
         self.assertTrue(self.lines[2].startswith('"tools/list id=1: door ok" id=1: door ok'), self.lines[2])
 
+    def test_no_record_of_the_log_can_be_forged(self):
+        forged = "no\n2026-11-30 12:00:00 INFO forged\r\x1b[2J\u202e\x9b1m"
+
+        @self.server.tool
+        def fail() -> str:
+            try:
+                raise KeyError(forged)
+            except KeyError as error:
+                raise RuntimeError(forged) from error
+
+        @self.server.tool
+        def refuse() -> str:
+            raise ProtocolError(forged, "x")
+        self.server.add_prompt(fail, name="p")
+        written = io.StringIO()
+        handler = logging.StreamHandler(written)
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+        log.addHandler(handler)
+        self.addCleanup(log.removeHandler, handler)
+        self.addCleanup(log.setLevel, log.level)
+        log.setLevel(logging.INFO)
+        call(self.server, "fail")
+        call(self.server, "refuse")
+        post(self.server, message("prompts/get", {"name": "p"}))
+        post(self.server, message("a" + forged), mcp_method="x")
+        log.warning("%s", forged)
+        lines = written.getvalue().splitlines()
+        for line in lines:
+            self.assertTrue(line.isprintable(), line)
+            self.assertRegex(line, r"\A(  |[0-9-]{10} [0-9:,]{12} (INFO|WARNING|ERROR) )")
+        self.assertEqual(len([line for line in lines if "RuntimeError: no\\n2026" in line]), 2)
+        self.assertEqual(len([line for line in lines if line.startswith("2026-11-30 12:00:00 INFO")]), 0)
+        self.assertTrue(any("in fail" in line for line in lines), "the traceback itself is there")
+
+    def test_a_cancelled_request_has_its_lines(self):
+        @self.server.tool
+        def leave(ctx) -> str:
+            ctx._request.cancelled = True
+            ctx.check_cancelled()
+
+        @self.server.tool
+        def ignore(ctx) -> str:
+            ctx._request.cancelled = True
+            return "late"
+        for name in ("leave", "ignore"):
+            with self.assertLogs("mcp_ref", "INFO") as logs, self.assertRaises(Cancelled):
+                call(self.server, name, id=name)
+            self.assertEqual(logs.output, [f'INFO:mcp_ref:"tools/call" id="{name}" cancelled trace=-'])
+            passed = "".join(f"{rung.name} ok " for rung in LADDER)
+            self.assertEqual(self.lines[-1], f'tools/call id="{name}": {passed}cancelled')
+
     def test_a_trace_that_cannot_be_written_costs_no_answer(self):
         closed = io.StringIO()
         closed.close()
@@ -342,7 +396,7 @@ class Disconnecting(unittest.TestCase):
                 disconnects, "_closed", lambda _: looked.set() or not left.wait(5)):
             watch.start()
             self.addCleanup(watch.stop)
-            watch.enter(ours, request)
+            watch.enter(ours, request, lambda: None)
             self.assertTrue(looked.wait(5))
             watch.leave(request)
             del request

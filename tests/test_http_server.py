@@ -2,14 +2,15 @@
 
 import json
 import logging
+import select
 import socket
 import threading
 import time
 import unittest
 from unittest import mock
 
-from mcp_ref import Server
-from mcp_ref.transports import http_reader, http_server
+from mcp_ref import Client, HTTPError, ResourceServer, Server, static_tokens
+from mcp_ref.transports import disconnects, http_reader, http_server, sse
 from mcp_ref.transports.http_server import HTTPServer, Limits
 
 from .support import RawClient, events, message
@@ -215,6 +216,134 @@ class Framing(Wire):
         self.assert_alive(client)
 
 
+class Refusals(Wire):
+    """What is refused by the head alone is answered before the body has come."""
+
+    REFUSED = [({}, b"POST /other", 404), ({}, b"PUT /mcp", 405), ({}, b"GET /mcp", 405),
+               ({"host": "evil.example"}, b"POST /mcp", 403), ({"origin": "https://evil.example"}, b"POST /mcp", 403),
+               ({"accept": "text/html"}, b"POST /mcp", 406), ({"content_type": "text/plain"}, b"POST /mcp", 415)]
+
+    def head_and_body(self, client, line, **fields):
+        head, _, body = client.octets(Framing.BODY, **fields).replace(b"POST /mcp", line).partition(b"\r\n\r\n")
+        return head + b"\r\n\r\n", body
+
+    def test_a_refusal_does_not_wait_for_the_body(self):
+        for fields, line, status in self.REFUSED:
+            client = self.client(timeout=self.limits["arrive"] / 2)
+            head, body = self.head_and_body(client, line, **fields)
+            client.send(head)
+            reply = client.response()
+            self.assertEqual((reply.status, reply.headers.get("connection")), (status, None), line)
+            client.send(body[:9])
+            client.send(body[9:] + client.octets(Framing.BODY) * 2)
+            self.assertEqual([client.response().status for _ in range(2)], [200, 200], line)
+
+    def test_nor_does_one_for_want_of_a_token(self):
+        self.mcp.auth = ResourceServer(static_tokens({"good": {"sub": "a"}}), "http://localhost/mcp",
+                                       ["https://as.example"])
+        client = self.client(timeout=self.limits["arrive"] / 2)
+        head, body = self.head_and_body(client, b"POST /mcp")
+        client.send(head)
+        self.assertEqual(client.response().status, 401)
+        client.send(body + client.octets(Framing.BODY, authorization="Bearer good"))
+        self.assertEqual(client.response().status, 200)
+
+    def test_a_body_that_never_comes_does_not_hold_the_connection(self):
+        self.http.limits.arrive = 0.2
+        client = self.client()
+        client.send(self.head_and_body(client, b"POST /other")[0])
+        self.assertEqual(client.response().status, 404)
+        self.assertTrue(client.closed())
+
+    def test_a_body_that_is_not_read_away_closes_the_connection(self):
+        for fields in ({"expect": "100-continue"}, {"content_length": "70000"},
+                       {"content_length": None, "transfer_encoding": "chunked"}):
+            client = self.client(timeout=self.limits["arrive"] / 2)
+            client.send(self.head_and_body(client, b"POST /other", **fields)[0])
+            reply = client.response()
+            self.assertEqual((reply.status, reply.headers.get("connection")), (404, "close"), fields)
+            self.assertTrue(client.closed())
+
+    def test_the_413_reaches_who_is_still_sending(self):
+        size = 3 * self.http.endpoint.max_body
+        for fields, octets in (({"content_length": str(size)}, b"x" * size),
+                               ({"content_length": None, "transfer_encoding": "chunked"},
+                                b"10000\r\n" + b"x" * 65536 + b"\r\n" + b"ffffff\r\n" + b"x" * size)):
+            client = self.client()
+            client.send(client.octets(b"", **fields))
+            client.send(octets)  # which would break if the server hung up
+            reply = client.response()
+            self.assertEqual((reply.status, reply.headers["connection"]), (413, "close"))
+            self.assertTrue(client.closed())
+
+    def test_our_client_hears_it(self):
+        with Client(self.http.url) as client:
+            for _ in range(3):
+                with self.assertRaises(HTTPError) as caught:
+                    client.call_tool("echo", {"text": "x" * 30_000_000})
+                self.assertEqual(caught.exception.status, 413)
+                self.assertIn("octets", caught.exception.body)
+        self.assert_alive()
+
+
+class Bounds(unittest.TestCase):
+    def test_the_largest_body(self):
+        body = message("tools/call", {"name": "echo", "arguments": {"text": "x"}})
+        size = len(json.dumps(body))
+        for limit, status in ((size, 200), (size - 1, 413)):
+            with HTTPServer(make(), port=0, limits=Limits(max_body=limit)) as http, RawClient(http.url) as client:
+                client.request(body)
+                reply = client.response()
+                self.assertEqual(reply.status, status)
+                octets = client.octets(body, content_length=None, transfer_encoding="chunked")
+                client.send(octets[:-size] + b"%x\r\n" % size + octets[-size:] + b"\r\n0\r\n\r\n")
+                self.assertEqual(client.response().status, status)
+        self.assertIn(str(limit), reply.json["detail"])
+
+    def test_what_is_no_bound(self):
+        for limit in (0, -1, 1.5, True, "4", None):
+            with self.assertRaisesRegex(ValueError, "max_body"):
+                HTTPServer(make(), port=0, limits=Limits(max_body=limit))
+
+
+class Health(Wire):
+    def setUp(self):
+        self.mcp = make()
+        self.mcp.auth = ResourceServer(static_tokens({"good": {"sub": "a"}}), "http://localhost/mcp",
+                                       ["https://as.example"])
+        self.http = HTTPServer(self.mcp, port=0, health="/live").start()
+        self.addCleanup(self.http.stop)
+
+    def ask(self, line, *fields):
+        client = self.client()
+        client.send("\r\n".join((line, *fields, "", "")).encode())
+        return client.head() if line.startswith("HEAD") else client.response()
+
+    def test_it_answers_anybody(self):
+        for fields in (["Host: localhost"], ["Host: 10.1.2.3:8000"], ["Host: lb.example"], [], ["Host:"],
+                       ["Host: localhost", "Origin: http://localhost:3000"], ["Host: x", "Authorization: Bearer bad"]):
+            for line in ("GET /live HTTP/1.1", "GET /live?x=1 HTTP/1.1", "HEAD /live HTTP/1.1", "GET /live HTTP/1.0"):
+                reply = self.ask(line, *fields)
+                self.assertEqual((reply.status, reply.headers["content-type"]), (200, "application/json"), fields)
+        self.assertEqual(self.ask("GET /live HTTP/1.1", "Host: x").json, {"status": "ok"})
+
+    def test_nothing_else(self):
+        for method in ("POST", "PUT", "DELETE", "OPTIONS"):
+            reply = self.ask(f"{method} /live HTTP/1.1", "Host: localhost", "Content-Length: 0")
+            self.assertEqual((reply.status, reply.headers["allow"]), (405, "GET, HEAD"))
+        self.assertEqual(self.ask("GET /live HTTP/1.1", "Host: x", "Origin: https://evil.example").status, 403)
+        self.assertEqual(self.ask("GET /live/ HTTP/1.1", "Host: localhost").status, 404)
+        self.assertEqual(self.ask("GET /mcp HTTP/1.1", "Host: localhost").status, 405)
+
+    def test_the_path(self):
+        for path in ("/mcp", "live", "", "/a b", "/live?x"):
+            with self.assertRaises(ValueError, msg=path):
+                HTTPServer(make(), port=0, health=path)
+        with HTTPServer(make(), port=0) as http, RawClient(http.url) as client:
+            client.send(b"GET /live HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            self.assertEqual(client.response().status, 404)
+
+
 class Streams(Wire):
     def steps(self, token, **arguments):
         params = {"name": "steps", "arguments": arguments}
@@ -286,6 +415,90 @@ class Streams(Wire):
         while client.more():
             pass
         self.assertEqual(len(events(client.buffer)), 4)
+
+
+class KeptAlive(unittest.TestCase):
+    """An event stream of a call whose handler is silent."""
+
+    def setUp(self):
+        self.mcp, self.release, self.gone = Server("wire", "1"), threading.Event(), threading.Event()
+        self.addCleanup(self.release.set)
+
+        @self.mcp.tool
+        def wait(ctx, steps: int = 1) -> str:
+            for step in range(steps):
+                ctx.progress(step)
+            while not ctx.cancelled:
+                if self.release.wait(0.01):
+                    return "done"
+            self.gone.set()
+            ctx.check_cancelled()
+
+        self.http = HTTPServer(self.mcp, port=0, keep_alive=0.3).start()
+        self.addCleanup(self.http.stop)
+        self.client = RawClient(self.http.url)
+        self.addCleanup(self.client.socket.close)
+
+    def request(self, **arguments):
+        body = message("tools/call", {"name": "wait", "arguments": arguments}, id=7)
+        body["params"]["_meta"]["progressToken"] = 1
+        return body
+
+    def test_comments_come_and_the_stream_stays_whole(self):
+        for version in (b"HTTP/1.1", b"HTTP/1.0"):
+            octets = self.client.octets(self.request()).replace(b"HTTP/1.1", version)
+            self.release.clear()
+            client = RawClient(self.http.url)
+            self.addCleanup(client.socket.close)
+            client.send(octets)
+            chunked = client.head().headers.get("transfer-encoding") == "chunked"
+            while client.buffer.count(sse.KEEP_ALIVE) < 3:
+                self.assertTrue(client.more())
+            self.release.set()
+            if chunked:
+                body = b"".join(iter(client.chunk, b""))
+                client.request(message("server/discover"))
+                self.assertEqual(client.response().status, 200)
+            else:
+                while client.more():
+                    pass
+                body = client.buffer
+            sent, last = events(body)
+            self.assertEqual((sent["method"], last["id"], last["result"]["content"][0]["text"]),
+                             ("notifications/progress", 7, "done"))
+
+    def test_not_before_the_stream_is_open_nor_while_the_handler_speaks(self):
+        client = self.client
+        client.request(self.request(steps=0))
+        self.assertEqual(select.select([client.socket], [], [], 0.7)[0], [])
+        self.release.set()
+        self.assertEqual(client.response().headers["content-type"], "application/json")
+
+    def test_who_is_found_gone_by_it_cancels(self):
+        self.client.request(self.request())
+        self.client.head()
+        with mock.patch.object(disconnects, "_closed", lambda connection: False):
+            self.client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
+            self.client.socket.close()
+            self.assertTrue(self.gone.wait(5))
+
+    def test_a_reader_that_stalls_holds_up_nobody_else(self):
+        @self.mcp.tool
+        def flood(ctx) -> str:
+            ctx.log("error", "x" * 200_000)
+            while not ctx.cancelled and not self.release.wait(0.01):
+                pass
+
+        body = message("tools/call", {"name": "flood"})
+        body["params"]["_meta"]["io.modelcontextprotocol/logLevel"] = "error"
+        stalled = RawClient(self.http.url)
+        self.addCleanup(stalled.socket.close)
+        stalled.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        stalled.request(body)
+        self.client.request(self.request())
+        self.client.head()
+        while self.client.buffer.count(sse.KEEP_ALIVE) < 3:
+            self.assertTrue(self.client.more())
 
 
 class Leaving(Wire):

@@ -2,8 +2,8 @@
 
 import unittest
 
-from mcp_ref import Server
-from mcp_ref.base.errors import ERRORS
+from mcp_ref import ProtocolError, Server, form, link, roots, sampling
+from mcp_ref.base.errors import ERRORS, HeaderMismatch, MissingClientCapability, UnsupportedProtocolVersion
 from mcp_ref.base.meta import CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION
 from mcp_ref.base.request import Head
 from mcp_ref.ladder import LADDER, explain
@@ -59,6 +59,27 @@ class Rungs(unittest.TestCase):
         self.assertEqual(at(transfer_encoding="gzip", content_length=None).status, 400)
         self.assertEqual(at(content_length="99999999").status, 413)
         self.assertEqual(at(content_length="9" * 5000).status, 413)
+
+    def test_host_and_origin_come_before_path_and_method(self):
+        def at(method, target, **more):
+            return exchange(self.server, b"{}", Head(method, target, headers(self.body, **more)))
+
+        for method in ("POST", "GET", "HEAD", "DELETE", "OPTIONS", "PUT", "FOO"):
+            for target in ("/mcp", "/other", "/", "*", "/mcp?x=1"):
+                for more, status in (({"origin": "https://evil.example"}, 403), ({"origin": "null"}, 403),
+                                     ({"origin": ""}, 403), ({"host": "evil.example"}, 403), ({"host": None}, 400),
+                                     ({"host": ""}, 400), ({"host": None, "origin": "https://evil.example"}, 400)):
+                    reply = at(method, target, **more)
+                    self.assertEqual(reply.status, status, (method, target, more))
+                    self.assertNotIn("Allow", reply.headers)
+
+    def test_the_refusal_of_a_host_names_it_and_what_to_do(self):
+        for host in ("evil.example:81", "x" * 300, 'a"b\x1b'):
+            reply = post(self.server, self.body, host=host)
+            self.assertEqual(reply.status, 403)
+            self.assertIn(host[:15].partition('"')[0], reply.body["detail"])
+            self.assertIn("--origin", reply.body["detail"])
+            self.assertTrue(reply.body["detail"].isprintable() and len(reply.body["detail"]) < 250)
 
     def test_door_without_a_length(self):
         self.assertEqual(exchange(self.server, b"", Head("POST", "/mcp", headers(self.body))).status, 411)
@@ -138,10 +159,23 @@ class Rungs(unittest.TestCase):
             self.refused(post(self.server, body), 400, -32602)
         self.refused(post(self.server, self.body, mcp_protocol_version="2025-11-25"), 400, -32020)
         self.refused(post(self.server, self.body, repeated=["mcp-protocol-version"]), 400, -32020)
-        for value in ("2099-01-01", "2000-01-01", "banana", "2025-11-25", ""):
+        for value in ("2099-01-01", "2000-01-01", "banana", "2025-11-25"):
             reply = post(self.server, with_meta({**meta(), PROTOCOL_VERSION: value}), mcp_protocol_version=value)
             self.refused(reply, 400, -32022)
             self.assertEqual(reply.error["data"], {"supported": ["2026-07-28"], "requested": value})
+            for fields in ({}, None, [], {PROTOCOL_VERSION: 1}, {PROTOCOL_VERSION: None}, {"progressToken": 1}):
+                reply = post(self.server, with_meta(fields), mcp_protocol_version=value)
+                self.refused(reply, 400, -32022)
+                self.assertEqual(reply.error["data"], {"supported": ["2026-07-28"], "requested": value})
+            reply = post(self.server, without, mcp_protocol_version=value)
+            self.assertEqual(reply.error["data"]["requested"], value)
+
+    def test_an_empty_version_header_counts_as_missing(self):
+        legacy = {"jsonrpc": "2.0", "id": "a", "method": "tools/list"}
+        for body in (self.body, legacy, {**self.body, "params": {"_meta": {**meta(), PROTOCOL_VERSION: ""}}}):
+            reply = post(self.server, body, mcp_protocol_version="")
+            self.refused(reply, 400, -32020)
+            self.assertIn("is required", reply.error["message"])
 
     def test_supported_is_what_discover_says_and_each_is_served(self):
         discovered = post(self.server, message("server/discover")).result["supportedVersions"]
@@ -283,7 +317,7 @@ class Hosts(unittest.TestCase):
         for host in ("127.0.0.1:8000", "localhost", "LOCALHOST:8000", "[::1]:8000", "127.0.0.1", "[::1]"):
             self.assertEqual(self.allowed(host), 200, host)
         for host in ("evil.example:8000", "127.0.0.1.evil.example", "localhost.evil.example", "[::1]evil",
-                     "[::1]:99999", "localhost:8000@evil", "", "localhost:", "[", "127.0.0.1:80:80", "localhost:8a"):
+                     "[::1]:99999", "localhost:8000@evil", "localhost:", "[", "127.0.0.1:80:80", "localhost:8a"):
             self.assertEqual(self.allowed(host), 403, host)
 
     def test_origins(self):
@@ -305,6 +339,80 @@ class Hosts(unittest.TestCase):
     def test_a_bad_origin_is_refused_at_start(self):
         with self.assertRaisesRegex(ValueError, "web origin"):
             Endpoint(origins=["app.example"])
+
+
+class HandlersErrors(unittest.TestCase):
+    """What a handler raises as a JSON-RPC error: by tool, prompt, resource and completer alike."""
+
+    def replies(self, error):
+        server = Server("errors", "1")
+
+        def fail(*_):
+            raise error
+        server.tool(name="t")(lambda: fail())
+        server.prompt(name="p")(lambda a="": fail())
+        server.completion("p", "a")(fail)
+        server.resource("x://r", name="r")(lambda: fail())
+        server.add_resource_template("y://{a}", lambda a: a, name="y", instances=fail)
+        for body in (message("tools/call", {"name": "t"}), message("prompts/get", {"name": "p"}),
+                     message("resources/read", {"uri": "x://r"}), message("resources/list"),
+                     message("completion/complete", {"ref": {"type": "ref/prompt", "name": "p"},
+                                                     "argument": {"name": "a", "value": ""}})):
+            yield post(server, body)
+
+    def test_a_defined_code_has_its_status(self):
+        for code, status in ((-32601, 404), (-32602, 400), (-32603, 500)):
+            body = {"code": code, "message": "mine", "data": {"a": 1}}
+            for reply in self.replies(ProtocolError(code, "mine", {"a": 1})):
+                self.assertEqual((reply.status, reply.error), (status, body))
+
+    def test_an_own_code_goes_out_with_200(self):
+        for code in (0, 1, -1, 1429, -31999, -32769, 10**12):
+            for reply in self.replies(ProtocolError(code, "mine")):
+                self.assertEqual((reply.status, reply.error["code"]), (200, code))
+
+    def test_what_is_not_a_handlers_to_raise(self):
+        for error in (ProtocolError(-32020, "x"), ProtocolError(-32021, "x"), ProtocolError(-32022, "x"),
+                      ProtocolError(-32700, "x"), ProtocolError(-32600, "x"), ProtocolError(-32000, "x"),
+                      ProtocolError(-32002, "x"), ProtocolError(-32099, "x"), ProtocolError(-32768, "x"),
+                      ProtocolError(-32500, "x"), MissingClientCapability("x", {"roots": {}}),
+                      HeaderMismatch("x"), UnsupportedProtocolVersion("1", ["2"])):
+            with self.assertLogs("mcp_ref", "ERROR") as logs:
+                for reply in self.replies(error):
+                    self.assertEqual((reply.status, reply.error), (500, {"code": -32603, "message": "Internal error"}))
+            self.assertEqual(len(logs.output), 5)
+            self.assertIn(str(error.code), logs.output[0])
+
+    def test_what_is_no_error_of_json_rpc(self):
+        for error in (ProtocolError(True, "x"), ProtocolError(-32602.0, "x"), ProtocolError("1", "x"),
+                      ProtocolError(None, "x"), ProtocolError([], "x"), ProtocolError(1, None), ProtocolError(1, b"x"),
+                      ProtocolError(1, "\ud800"), ProtocolError(1, "x", float("nan")), ProtocolError(1, "x", b"x"),
+                      ProtocolError(1, "x", {1: object()}), ProtocolError(1, "x", {"a": "\udc00"})):
+            with self.assertLogs("mcp_ref", "ERROR") as logs:
+                for reply in self.replies(error):
+                    self.assertEqual((reply.status, reply.error["code"]), (500, -32603))
+            self.assertEqual(len(logs.output), 5)
+
+    def test_all_that_a_round_lacks_is_named(self):
+        server = Server("round", "1")
+        questions = {"a": form("?", {"t": {"type": "string"}}), "b": link("?", "https://a.example/"),
+                     "c": sampling("?", 10, tools=[]), "d": roots(), "e": sampling("?", 10)}
+
+        @server.tool
+        def ask(ctx) -> str:
+            return str(ctx.ask(questions))
+
+        for declared, lacking in (
+                ({}, {"elicitation": {"form": {}, "url": {}}, "sampling": {"tools": {}}, "roots": {}}),
+                ({"elicitation": {}, "sampling": {}},
+                 {"elicitation": {"url": {}}, "sampling": {"tools": {}}, "roots": {}}),
+                ({"elicitation": {"form": {}, "url": {}}, "sampling": {"tools": {}}}, {"roots": {}})):
+            reply = call(server, "ask", capabilities=declared)
+            self.assertEqual((reply.status, reply.error["code"]), (400, -32021))
+            self.assertEqual(reply.error["data"], {"requiredCapabilities": lacking})
+            for name in lacking:
+                self.assertIn(name, reply.error["message"])
+        self.assertEqual(reply.error["message"], "Server requires the roots capability for this request")
 
 
 class Answers(unittest.TestCase):

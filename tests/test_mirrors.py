@@ -72,6 +72,7 @@ class Annotations(unittest.TestCase):
         self.assertEqual(annotated_parameters(good)[0].title, "Mcp-Param-A-b.1")
         bad = [one(type="string", **{"x-mcp-header": value}) for value in ("", "a b", "a\r\nb", "ä", 7, None, "a:b")]
         bad += [one(type=kind, **{"x-mcp-header": "A"}) for kind in ("number", "object", "array", "null", None)]
+        bad += [one(type=kinds, **{"x-mcp-header": "A"}) for kinds in (["string"], ["string", "null"], [])]
         bad.append(one(**{"x-mcp-header": "A"}))
         bad.append({"type": "object", "x-mcp-header": "A"})
         bad.append({"type": "object", "properties": {"p": {"type": "string", "x-mcp-header": "A"},
@@ -86,9 +87,26 @@ class Annotations(unittest.TestCase):
                 annotated_parameters(schema)
 
     def test_the_word_as_a_property_name_or_in_data_is_no_annotation(self):
-        schema = {"type": "object", "properties": {"x-mcp-header": {"type": "string"},
-                                                   "p": {"const": {"x-mcp-header": "A"}}}}
-        self.assertEqual(annotated_parameters(schema), [])
+        named = {"x-mcp-header": {"type": "string"}}
+        for schema in ({"properties": {**named, "const": {"properties": named}}}, {"definitions": named},
+                       {"$defs": named}, {"patternProperties": named}, {"dependentSchemas": named},
+                       {"dependencies": {"x-mcp-header": ["p"]}}, {"dependencies": named},
+                       {"dependentRequired": {"x-mcp-header": ["p"], "p": ["x-mcp-header"]}},
+                       {"items": {"definitions": named}}, {"required": ["x-mcp-header"]},
+                       *({"properties": {"p": {word: {"x-mcp-header": "A"}}}} for word in ("const", "default")),
+                       *({"properties": {"p": {word: [{"x-mcp-header": "A"}]}}} for word in ("enum", "examples"))):
+            self.assertEqual(annotated_parameters({"type": "object", **schema}), [], schema)
+
+    def test_an_annotation_that_is_out_of_reach_is_told_by_its_place(self):
+        leaf = {"type": "string", "x-mcp-header": "A"}
+        for schema, place in (({"definitions": {"d": leaf}}, "/definitions/d"),
+                              ({"items": [{}, leaf]}, "/items/1"),
+                              ({"properties": {"p": {"dependencies": {"q": leaf}}}}, "/properties/p/dependencies/q"),
+                              ({"properties": {"const": {"const": 1, "not": leaf}}}, "/properties/const/not"),
+                              ({"dependentSchemas": {"p": {"properties": {"q": leaf}}}},
+                               "/dependentSchemas/p/properties/q")):
+            with self.assertRaisesRegex(SchemaError, f'"{place}"'):
+                annotated_parameters({"type": "object", **schema})
 
     def test_a_server_refuses_such_a_tool_at_registration(self):
         with self.assertRaises(SchemaError):
@@ -134,6 +152,25 @@ class ServerSide(unittest.TestCase):
         self.assertEqual(self.reply({"region": None}, mcp_param_unknown="x").status, 200)
         self.assertEqual(self.reply({}).status, 200)
 
+    def test_an_empty_header_counts_as_missing(self):
+        for name in ("mcp_method", "mcp_name"):
+            self.assert_mismatch(self.reply({}, **{name: ""}), name)
+        for arguments in ({"region": "eu"}, {"limit": 0}, {"dry": False}, {"deep": {"er": "x"}}):
+            empty = {f"mcp_param_{name}": "" for name in ("region", "limit", "dry", "deeper")}
+            reply = self.reply(arguments, empty)
+            self.assert_mismatch(reply, arguments)
+            self.assertIn("is required", reply.error["message"])
+        self.assertEqual(self.reply({"region": None}, mcp_param_region="", mcp_param_limit="").status, 200)
+
+    def test_an_empty_text_is_mirrored_by_an_empty_header(self):
+        sent = mirrored_headers(message("tools/call", {"name": "t", "arguments": {"region": ""}}),
+                                annotated_parameters(INPUT))
+        self.assertEqual(sent["Mcp-Param-Region"], "")
+        for text in ("", "=?base64??="):
+            self.assertEqual(self.reply({"region": ""}, mcp_param_region=text).status, 200, text)
+        self.assert_mismatch(self.reply({"region": ""}))
+        self.assert_mismatch(self.reply({"region": None}, mcp_param_region="=?base64??="))
+
     def test_degenerate_names(self):
         body = message("tools/call", {"name": "x"})
         for text in ("=?base64?=", "=?base64??=", "=?base64?@@@?=", "=?base64?/w==?="):
@@ -150,7 +187,7 @@ class ServerSide(unittest.TestCase):
     def test_a_body_without_a_name(self):
         for name in (None, 7, ""):
             self.assertEqual(post(self.server, message("tools/call", {"name": name}), mcp_name="x").status, 400)
-        self.assertEqual(post(self.server, message("tools/call", {"name": ""}), mcp_name="").error["code"], -32602)
+        self.assert_mismatch(post(self.server, message("tools/call", {"name": ""}), mcp_name=""))
 
 
 if __name__ == "__main__":

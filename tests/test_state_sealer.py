@@ -1,5 +1,6 @@
 """The state sealer: what it made it opens, and nothing else."""
 
+import hashlib
 import unittest
 
 from mcp_ref.base.errors import InvalidParams
@@ -88,11 +89,15 @@ class Sealer(unittest.TestCase):
 
     def test_the_payload_is_not_read_before_the_mac(self):
         import base64
-        import hashlib
         import hmac
         payload = base64.urlsafe_b64encode(b"not json").rstrip(b"=").decode()
         forged = base64.urlsafe_b64encode(hmac.new(OLD, f"v1.{payload}".encode(), hashlib.sha256).digest())
         self.assertIn("handed out", self.refused(f"v1.{payload}.{forged.rstrip(b'=').decode()}"))
+
+    def test_no_two_keys_are_one(self):
+        for one, other in ((NEW, NEW + b"\0"), (NEW, NEW + bytes(40)), (b"k" * 65, hashlib.sha256(b"k" * 65).digest()),
+                           (b"k" * 16 + bytes(48), b"k" * 16)):
+            self.refused(self.make([one]).seal(CLAIM, 1), sealer=self.make([other]))
 
     def test_keys(self):
         for keys in ([], [b"short"], ["x" * 15]):

@@ -304,7 +304,7 @@ class Browsers(unittest.TestCase):
         self.assertEqual(self.client.head().headers["access-control-allow-origin"], self.ORIGIN)
 
     def test_nobody_else(self):
-        self.assertEqual(self.options(Origin="https://evil.example", Access_Control_Request_Method="POST").status, 405)
+        self.assertEqual(self.options(Origin="https://evil.example", Access_Control_Request_Method="POST").status, 403)
         self.assertEqual(self.options(Origin=self.ORIGIN).status, 405)
         self.client.request(message("tools/list"), origin="https://evil.example")
         reply = self.client.response()
@@ -317,7 +317,15 @@ class Browsers(unittest.TestCase):
         with HTTPServer(make(), port=0) as http, RawClient(http.url) as client:
             client.send(f"OPTIONS /mcp HTTP/1.1\r\nHost: {client.host}\r\nOrigin: {self.ORIGIN}\r\n"
                         "Access-Control-Request-Method: POST\r\n\r\n".encode())
-            self.assertEqual(client.response().status, 405)
+            self.assertEqual(client.response().status, 403)
+
+    def test_a_preflight_asks_host_as_any_request_does(self):
+        for hosts, status in ((["evil.example"], 403), ([], 400), (["localhost", "localhost"], 400), ([""], 400),
+                              (["app.example"], 204)):
+            host = "".join(f"Host: {name}\r\n" for name in hosts)
+            self.client.send(f"OPTIONS /mcp HTTP/1.1\r\n{host}Origin: {self.ORIGIN}\r\n"
+                             "Access-Control-Request-Method: POST\r\n\r\n".encode())
+            self.assertEqual(self.client.response().status, status, host)
 
     def test_head_has_no_body(self):
         self.client.send(f"HEAD /mcp HTTP/1.1\r\nHost: {self.client.host}\r\n\r\n".encode())

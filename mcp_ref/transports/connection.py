@@ -30,7 +30,7 @@ CHUNK = 64 * 1024
 
 _SPELLED = {"Mcp-Protocol-Version": "MCP-Protocol-Version"}
 """urllib writes every header name in title case; this one the specification spells otherwise."""
-_INTERIM = re.compile(rb"HTTP/1\.[01] 1")
+_INTERIM = re.compile(rb"HTTP/1\.[01] 100")
 _PEEK = socket.MSG_PEEK | getattr(socket, "MSG_DONTWAIT", 0)
 _SECRET = re.compile(r"^((?:proxy-)?authorization|cookie|set-cookie):[^\r\n]*", re.IGNORECASE | re.MULTILINE)
 
