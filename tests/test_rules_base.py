@@ -168,7 +168,7 @@ class Codes(unittest.TestCase):
                 self.assertEqual(reply.error["code"], -32603)
 
     def test_codes_of_an_application_are(self):
-        for code in (7, -1, 42000, -32000, -32100):
+        for code in (7, -1, 42000, -31999, -32769):
             for reply in self.raised(code):
                 self.assertEqual((reply.status, reply.error), (200, {"code": code, "message": "no"}))
 
