@@ -5,20 +5,18 @@ Implements BASE-09 to BASE-11, BASE-17, BASE-21; PROG-01, PROG-02, PROG-07 and t
 
 from __future__ import annotations
 
-import logging
 import sys
 from typing import Any, Callable, Dict, List, Optional
 
 from ..base.errors import TransportError, received
 from ..base.jsonrpc import shown
+from ..base.log import log
 from ..base.meta import LOG_LEVELS
 from ..base.request import RequestId
 
 COMPLETE, INPUT_REQUIRED = "complete", "input_required"
 IDENTIFIED = {"tools": "name", "prompts": "name", "resources": "uri", "resourceTemplates": "uriTemplate"}
 """The member by which each kind of listed item is called or read."""
-
-log = logging.getLogger("mcp_ref")
 
 OnProgress = Callable[[float, Optional[float], Optional[str]], None]
 OnLog = Callable[[str, Any, Optional[str]], None]
