@@ -3,7 +3,7 @@
 import unittest
 
 from mcp_ref import ProtocolError, Server, form, link, roots, sampling
-from mcp_ref.base.errors import ERRORS, HeaderMismatch, MissingClientCapability, UnsupportedProtocolVersion
+from mcp_ref.base.errors import ERRORS, HeaderMismatch, MissingClientCapability, UnsupportedProtocolVersion, received
 from mcp_ref.base.meta import CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION
 from mcp_ref.base.request import Head
 from mcp_ref.ladder import LADDER, explain
@@ -392,6 +392,12 @@ class HandlersErrors(unittest.TestCase):
                 for reply in self.replies(error):
                     self.assertEqual((reply.status, reply.error["code"]), (500, -32603))
             self.assertEqual(len(logs.output), 5)
+
+    def test_a_peers_error_is_not_passed_on(self):
+        for error in (received({"code": -32602, "message": "theirs"}), received({"code": 7, "message": "theirs"})):
+            with self.assertLogs("mcp_ref", "ERROR"):
+                for reply in self.replies(error):
+                    self.assertNotIn("theirs", str(reply.body))
 
     def test_all_that_a_round_lacks_is_named(self):
         server = Server("round", "1")

@@ -234,6 +234,8 @@ def from_handler(error: ProtocolError) -> ProtocolError:
     Raises ValueError, which says why, for an error that is not a handler's to raise.
     """
     code = error.code
+    if error.remote:
+        raise ValueError("it came from a peer, and says nothing of this request")
     if not isinstance(code, int) or isinstance(code, bool):
         raise ValueError(f"its code is an integer, not {code!r}")
     if not isinstance(error.message, str):
