@@ -341,6 +341,7 @@ class Traces(unittest.TestCase):
         def leave(ctx) -> str:
             ctx._request.cancelled = True
             ctx.check_cancelled()
+            return "never said"
 
         @self.server.tool
         def ignore(ctx) -> str:

@@ -186,16 +186,18 @@ class Server(registration.Server):
             return self._refused(request, InternalError("Internal error"))
 
     def serve(self, host: str = "127.0.0.1", port: int = 8000, *, path: str = "/mcp", origins: Iterable[str] = (),
-              limits: "Optional[Limits]" = None, cors: Iterable[str] = (), keep_alive: float = 15.0) -> None:
+              limits: "Optional[Limits]" = None, cors: Iterable[str] = (), keep_alive: float = 15.0,
+              health: Optional[str] = None) -> None:
         """Serve over HTTP until the process is told to stop, by SIGINT or SIGTERM; call it from the main thread.
 
         host, port: the address to bind, port 0 for a free one. path: of the MCP endpoint. origins: web origins let in
         beside loopback ones. cors: web origins whose pages may call it, beside the server's own. limits: bounds, see
-        Limits. keep_alive: seconds between comments on a silent event stream.
+        Limits. keep_alive: seconds after which a silent event stream has a comment. health: a path that answers GET
+        with 200, without a token and under any Host.
 
         Raises OSError where the address cannot be bound, ValueError for an argument that cannot be used.
         """
         from ..transports.http_server import HTTPServer, wait_for_signal  # sockets only where they are used
 
-        with HTTPServer(self, host, port, path, origins, limits, cors, keep_alive) as running:
+        with HTTPServer(self, host, port, path, origins, limits, cors, keep_alive, health) as running:
             wait_for_signal(lambda: log.warning("serving %s at %s", self.name, running.url))
