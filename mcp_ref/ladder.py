@@ -8,13 +8,12 @@ its rungs come from both.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, List, NamedTuple, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Callable, NamedTuple, Optional, Tuple
 
 from .base import jsonrpc, versioning
 from .base import meta as base_meta
-from .base.errors import HTTPError, McpError, MethodNotFound, ProtocolError
+from .base.errors import MethodNotFound
 from .base.request import Request
-from .patterns.cancellation import Cancelled
 from .transports import endpoint
 from .transports import mirrors as mirroring
 
@@ -130,7 +129,11 @@ HANDLER = Rung(
     "basic/index#error-codes", ("META-12", "META-13", "MRTR-09", "MRTR-15", "BASE-23"), False, method)
 
 _STDIO = tuple(rung for rung in LADDER if not rung.http_only)
-_ALL = LADDER + (HANDLER,)
+
+
+def rungs_of(request: Request) -> Tuple[Rung, ...]:
+    """The rungs that a request climbs: without an HTTP head some fall away."""
+    return LADDER if request.head is not None else _STDIO
 
 
 def climb(request: Request, server: "Server") -> None:
@@ -138,58 +141,8 @@ def climb(request: Request, server: "Server") -> None:
 
     A notification is done once its framing is known to be good: no later rung is defined for it.
     """
-    for rung in LADDER if request.head is not None else _STDIO:
+    for rung in rungs_of(request):
         request.rung = rung.name
         rung.check(request, server)
         if request.id is None and request.method:
             return
-
-
-def trace(request: Request, error: Union[McpError, Cancelled, None]) -> str:
-    """One line: the rungs passed, and the one that answered; no values of the request but its method and id.
-
-    Nor can a request make it more than that: a method with a blank in it is quoted, and long ones are cut.
-    """
-    names = [rung.name for rung in (LADDER if request.head is not None else _STDIO)]
-    reached = names.index(request.rung)
-    plain = request.method.isprintable() and " " not in request.method and len(request.method) <= 60
-    method = request.method if plain else jsonrpc.shown(request.method)
-    what = f"{method or '?'} id={jsonrpc.shown(request.id) if request.id is not None else '-'}:"
-    if error is None or isinstance(error, Cancelled):
-        end = [] if error is None else ["cancelled"]
-        return " ".join([what] + [f"{name} ok" for name in names[: reached + 1]] + end)
-    code = f"{error.code} " if isinstance(error, ProtocolError) else ""
-    status = error.status if isinstance(error, (ProtocolError, HTTPError)) else 500
-    message: Any = error.message if isinstance(error, ProtocolError) else ""
-    if not isinstance(message, str) or not message.isprintable() or len(message) > 200:
-        message = jsonrpc.shown(message, 200)
-    beyond = reached == len(names) - 1 and not isinstance(error, MethodNotFound)
-    passed = names if beyond else names[:reached]
-    last = "handler" if beyond else names[reached]
-    return " ".join([what] + [f"{name} ok" for name in passed] + [f"{last} NO -> {status} {code}{message}".rstrip()])
-
-
-def explain(topic: Optional[str] = None) -> str:
-    """The ladder as text; with a topic (a rung's name, an HTTP status or an error code) the rungs it concerns.
-
-    Raises ValueError for a topic that no rung knows.
-    """
-    rungs: List[Rung] = [rung for rung in _ALL if topic is None or _concerns(rung, topic)]
-    if not rungs:
-        names = ", ".join(rung.name for rung in _ALL)
-        known = sorted({str(number) for rung in _ALL for row in rung.answers for number in row[:2] if number})
-        raise ValueError(f"nothing on the ladder is called {topic}; there are {names} and {', '.join(known)}")
-    return "\n\n".join(_explained(rung, _ALL.index(rung)) for rung in rungs)
-
-
-def _concerns(rung: Rung, topic: str) -> bool:
-    return topic == rung.name or any(topic in (str(status), str(code)) for status, code, _ in rung.answers)
-
-
-def _explained(rung: Rung, number: int) -> str:
-    lines = [f"{number} {rung.name}{' (HTTP only)' if rung.http_only else ''}", f"    asks     {rung.asks}"]
-    for status, code, when in rung.answers:
-        lines.append(f"    answers  {status}{'' if code is None else ' ' + str(code)}  {when}")
-    lines.append(f"    page     {rung.page}")
-    lines.append(f"    ids      {' '.join(rung.ids)}")
-    return "\n".join(lines)

@@ -15,7 +15,7 @@ from unittest import mock
 
 from mcp_ref.base.meta import CLIENT_CAPABILITIES, SERVER_INFO, SUBSCRIPTION_ID
 from mcp_ref.cli import main
-from mcp_ref.client.arguments import from_pairs
+from mcp_ref.cli.arguments import from_pairs
 from mcp_ref.demo import library
 from mcp_ref.demo import server as demo
 from mcp_ref.transports.http_server import HTTPServer
@@ -133,7 +133,7 @@ class Output(Case):
         with Stub(result(_meta=7)) as stub:
             self.assertEqual(run("discover", stub.url).status, 0)
         with Stub(result(tools=[TOOL])) as stub:
-            self.assertEqual(run("list", stub.url).out, "t  Does it.\n")
+            self.assertRegex(run("list", stub.url).out, r"^t\(zip\?: string, .*, any\?: any\)  Does it\.\n$")
             self.assertEqual(json.loads(run("list", stub.url, "--output", "json").out), {"tools": [TOOL]})
         with Stub(result(resourceTemplates=[{"uriTemplate": "x://{y}", "name": "n"}])) as stub:
             self.assertEqual(run("list", stub.url, "--kind", "templates").out, "x://{y}\n")
@@ -173,13 +173,15 @@ class Failures(Case):
             self.fails(run("list", stub.url), 1, "array")
         with Stub(said()) as stub:
             stub.script = [raw(200, stub.drip(b" "))]
-            self.fails(run("call", stub.url, "t", "--timeout", "0.2"), 1, "no answer within 0.2 s")
+            self.fails(run("call", stub.url, "t", "--timeout", "0.2"), 3, "no answer within 0.2 s")
+        with Stub(raw(200, b"{", Content_Length="9")) as stub:
+            self.fails(run("call", stub.url, "t"), 3, "octets short")
 
     def test_usage_and_unreachable(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:
             url = f"http://u:secret@127.0.0.1:{taken.getsockname()[1]}/mcp"
         done = run("discover", url)
-        self.fails(done, 2, "cannot reach http://127.0.0.1:")
+        self.fails(done, 3, "cannot reach http://127.0.0.1:")
         self.assertNotIn("secret", done.err)
         for arguments, words in ((("discover", "ftp://x"), "http://"),
                                  (("discover", url, "--timeout", "-1"), "timeout"),
@@ -226,7 +228,8 @@ class Resources(Case):
             screen = Terminal()
             with contextlib.redirect_stdout(screen):
                 main(["read", stub.url, "a"])
-            self.assertEqual(screen.getvalue(), "hi\n\n[blob, b, image/png, 2 octets; --out FILE takes them]\n")
+            self.assertEqual(screen.getvalue(), "hi\n\n[blob, b, image/png, 2 octets; --out FILE or --save DIR "
+                                               "takes them]\n")
             file = os.path.join(folder, "out")
             self.assertEqual(run("read", stub.url, "a", "--out", file), Done(0, "", ""))
             with open(file, "rb") as written:
@@ -295,7 +298,7 @@ class Listening(Case):
         with Stub(events(self.ACK, self.NOTE, self.NOTE)) as stub:
             self.assertEqual(len(run("listen", stub.url, "--count", "2").out.splitlines()), 2)
             done = run("listen", stub.url)
-            self.assertEqual((done.status, done.err.splitlines()[1:]), (1, ["mcp_ref: the server broke the "
+            self.assertEqual((done.status, done.err.splitlines()[1:]), (3, ["mcp_ref: the server broke the "
                                                                             "subscription off"]))
             self.assertIn("subscriptionId", run("listen", stub.url, "--raw", "--count", "1").out)
             self.fails(run("listen", stub.url, "--count", "0"), 2, "--count")

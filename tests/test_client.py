@@ -406,7 +406,7 @@ class AgainstTheServer(unittest.TestCase):
 class Imports(unittest.TestCase):
     def test_the_terminal_is_not_loaded_with_the_client(self) -> None:
         code = "import sys, mcp_ref.client.client; print([n for n in sys.modules if n in sys.argv])"
-        done = subprocess.run([sys.executable, "-c", code, "http.server", "argparse", "mcp_ref.client.terminal",
+        done = subprocess.run([sys.executable, "-c", code, "http.server", "argparse", "mcp_ref.cli.terminal",
                                "mcp_ref.server.server"], stdout=subprocess.PIPE, encoding="utf-8", check=True)
         self.assertEqual(done.stdout.strip(), "[]")
 

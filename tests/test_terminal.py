@@ -4,7 +4,8 @@ import io
 import unittest
 from typing import Any, Dict, Tuple
 
-from mcp_ref.client.terminal import printable, suspicions, terminal
+from mcp_ref.cli.screen import printable
+from mcp_ref.cli.terminal import suspicions, terminal
 
 
 def ask(properties: Dict[str, Any], *lines: str, required: Any = (), text: str = "Who are you?") -> Tuple[Any, str]:

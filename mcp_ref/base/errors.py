@@ -12,6 +12,7 @@ Implements BASE-13, BASE-14, BASE-16, BASE-18 to BASE-23, META-09, META-13, HTTP
       CallCancelled        ended by its CallHandle before there was an answer
       TransportError       the peer cannot be reached, or what it sent is not MCP
         Unreachable        no connection came about, so nothing of the request was sent
+        BrokenOff          the connection ended before the answer was whole
       TooManyRounds        a server that goes on asking beyond the bound
       ToolError            a tool's own failure, told to the model
       SchemaError          a JSON Schema that cannot be used
@@ -203,6 +204,10 @@ class TransportError(McpError):
 
 class Unreachable(TransportError):
     """No connection to the peer came about: nothing of the request was sent."""
+
+
+class BrokenOff(TransportError):
+    """The connection ended before the answer was whole: whether the peer acted on the request is not known."""
 
 
 class TooManyRounds(McpError):

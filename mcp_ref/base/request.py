@@ -54,11 +54,12 @@ class Request:
     endpoint: what the request came in through, which is what the door rung asks; None on stdio.
 
     Learned on the ladder, empty until then: id, method, params, meta, version, capabilities, principal.
-    rung: the last that was asked. cancelled: set by the transport, from any thread, once nobody waits for the answer.
+    rung: the last that was asked. round: which attempt the handler made, 1 for the first, 0 for none yet.
+    cancelled: set by the transport, from any thread, once nobody waits for the answer.
     """
 
     __slots__ = ("head", "read_body", "notify", "id", "method", "params", "meta", "version", "capabilities",
-                 "principal", "rung", "cancelled", "endpoint")
+                 "principal", "rung", "round", "cancelled", "endpoint")
 
     def __init__(
         self,
@@ -79,6 +80,7 @@ class Request:
         self.capabilities: Dict[str, Any] = {}
         self.principal: Optional[Any] = None
         self.rung = ""
+        self.round = 0
         self.cancelled = False
 
 

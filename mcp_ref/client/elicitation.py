@@ -14,7 +14,7 @@ or `url`), and returns one of
     None                         short for decline()
 
 Fields left out take the schema's defaults. Whatever is accepted is validated against the schema, formats included.
-`terminal` in client/terminal is such a callback.
+`terminal` in cli/terminal is such a callback.
 """
 
 from __future__ import annotations

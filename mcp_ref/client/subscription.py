@@ -10,7 +10,7 @@ import threading
 from contextlib import ExitStack
 from typing import Any, ContextManager, Dict, Iterator, Optional, Protocol, Set, Tuple
 
-from ..base.errors import McpError, TransportError
+from ..base.errors import BrokenOff, McpError, TransportError
 from ..base.jsonrpc import shown
 from ..base.meta import SUBSCRIPTION_ID
 from ..base.request import RequestId
@@ -96,7 +96,7 @@ class Subscription:
                 return None
             if "id" not in message and self._is_ours(message):
                 return message
-        raise TransportError("the server broke the subscription off")
+        raise BrokenOff("the server broke the subscription off")
 
     def _acknowledged(self) -> Dict[str, Any]:
         """The filter of the acknowledgment, which comes before anything else. Raises what refuses the subscription."""

@@ -29,6 +29,7 @@ def attempt(server: "Server", request: Request, target: str, arguments: Any, cal
     """
     claim = Claim(principal_name(request), request.method, target, arguments, server.name)
     attempted = mrtr.Round(request.params, server.state_sealer, claim, unasked)
+    request.round = attempted.number + 1
     context = Context(request, attempted, server.logging)
     try:
         value = call(context)

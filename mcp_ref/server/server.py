@@ -16,6 +16,7 @@ Nothing is kept between requests (BASE-26): what spans them travels sealed, thro
 from __future__ import annotations
 
 import logging
+import time
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Mapping, Optional, Sequence, Tuple, Union
 
 from .. import ladder
@@ -112,13 +113,14 @@ class Server(registration.Server):
 
     def handle(self, request: Request) -> Answer:
         """The answer to one message. Raises nothing but Cancelled, when nobody waits for an answer any more."""
-        failure: Union[McpError, Cancelled, None] = None
+        began = 0.0 if self.on_trace is None else time.perf_counter()
+        failure: Optional[McpError] = None
         try:
             answer = self._served(request)
         except (ProtocolError, HTTPError) as error:
             failure, answer = error.with_traceback(None), self._refused(request, error)  # its frames hold the request
-        except Cancelled as error:
-            self._told(request, error, "cancelled")
+        except Cancelled:
+            self._told(request, None, None, began)
             raise
         except KeyboardInterrupt:
             raise
@@ -129,19 +131,21 @@ class Server(registration.Server):
         if request.cancelled:
             if answer.stream is not None:
                 answer.stream.close()
-            self._told(request, Cancelled(), "cancelled")
+            self._told(request, None, None, began)
             raise Cancelled()
-        self._told(request, failure, answer.status)
+        self._told(request, failure, answer, began)
         return answer
 
-    def _told(self, request: Request, failure: Union[McpError, Cancelled, None], outcome: object) -> None:
-        """Every request has its line in the log, and in the trace."""
+    def _told(self, request: Request, failure: Optional[McpError], answer: Optional[Answer], began: float) -> None:
+        """Every request has its line in the log, and in the trace. answer: None for one that was cancelled."""
         if log.isEnabledFor(logging.INFO):
-            log.info("%s id=%s %s trace=%s", shown(request.method), shown(request.id), outcome,
-                     trace_context(request.meta).get("traceparent", "-"))
+            log.info("%s id=%s %s trace=%s", shown(request.method), shown(request.id),
+                     "cancelled" if answer is None else answer.status, trace_context(request.meta).get("traceparent", "-"))
         if self.on_trace is not None:
+            from ..explain import trace
+
             try:
-                self.on_trace(ladder.trace(request, failure))
+                self.on_trace(trace(request, failure, answer, time.perf_counter() - began))
             except Exception:  # a closed stderr, for example, is no reason to leave a client without its answer
                 log.exception("the trace of a request cannot be written")
 

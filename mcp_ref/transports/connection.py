@@ -18,9 +18,9 @@ import urllib.error
 import urllib.request
 import zlib
 from contextlib import contextmanager, suppress
-from typing import Any, Iterator, Optional, Tuple, Union
+from typing import Any, Iterator, Optional, Tuple, Type, Union
 
-from ..base.errors import TransportError, Unreachable
+from ..base.errors import BrokenOff, TransportError, Unreachable
 from ..base.jsonrpc import shown
 from .calls import Deadline, Wire
 from .url import Address
@@ -32,7 +32,8 @@ _SPELLED = {"Mcp-Protocol-Version": "MCP-Protocol-Version"}
 """urllib writes every header name in title case; this one the specification spells otherwise."""
 _INTERIM = re.compile(rb"HTTP/1\.[01] 100")
 _PEEK = socket.MSG_PEEK | getattr(socket, "MSG_DONTWAIT", 0)
-_SECRET = re.compile(r"^((?:proxy-)?authorization|cookie|set-cookie):[^\r\n]*", re.IGNORECASE | re.MULTILINE)
+_SECRET = re.compile(r"^((?:proxy-)?authorization|(?:set-)?cookie|[^\s:]*(?:api-?key|token|secret|password)[^\s:]*):"
+                     r"[^\r\n]*", re.IGNORECASE | re.MULTILINE)
 
 
 class Exchange:
@@ -76,6 +77,21 @@ class Exchange:
             assert isinstance(response, http.client.HTTPResponse)
             return response
 
+    def send(self, octets: bytes) -> http.client.HTTPResponse:
+        """Send octets that are a whole request already, past any proxy; otherwise as `open`.
+
+        A peer that answers without reading on is heard all the same.
+        """
+        scheme, host, port = self._address.origin
+        with self._faults():
+            connection = (_secure() if scheme == "https" else _Connection)(self, host, port=int(port))
+            connection.connect()
+            connection.send(octets)
+            response: http.client.HTTPResponse = connection.response_class(connection.sock, method="POST")
+            connection.sock.close()  # once the response is
+            response.begin()
+            return response
+
     def hang_up(self) -> None:
         """End the connection, from any thread: whoever reads it, or waits for it, finds it at its end."""
         sock = self.sock or self.connecting
@@ -112,7 +128,7 @@ class Exchange:
             left = None if left is None else left - len(data)
             yield data
         if left:
-            raise TransportError(f"{self._address} cut its answer off, {left} octets short")
+            raise BrokenOff(f"{self._address} cut its answer off, {left} octets short")
 
     @contextmanager
     def _faults(self) -> Iterator[None]:
@@ -126,7 +142,7 @@ class Exchange:
             words = " ".join(str(getattr(cause, "strerror", None) or cause or type(cause).__name__).split())
             if self.sock is None:
                 raise Unreachable(f"cannot reach {self._address}: {words}") from None
-            raise TransportError(f"the exchange with {self._address} broke off: {words}") from None
+            raise BrokenOff(f"the exchange with {self._address} broke off: {words}") from None
 
 
 def _without_secrets(octets: bytearray) -> str:
@@ -247,6 +263,17 @@ class _Connection(http.client.HTTPConnection):
             raise self._fault or error  # the first fault is the cause of the other
 
 
+def _secure() -> Type[_Connection]:
+    """The same over TLS. Raises URLError on a Python without it."""
+    if not hasattr(http.client, "HTTPSConnection"):
+        raise urllib.error.URLError("this Python is built without ssl")
+
+    class Secure(_Connection, http.client.HTTPSConnection):
+        """Over TLS."""
+
+    return Secure
+
+
 class _Handler(urllib.request.AbstractHTTPHandler):
     http_request = https_request = urllib.request.AbstractHTTPHandler.do_request_
 
@@ -258,10 +285,4 @@ class _Handler(urllib.request.AbstractHTTPHandler):
         return self.do_open(functools.partial(_Connection, self._exchange), request)
 
     def https_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
-        if not hasattr(http.client, "HTTPSConnection"):
-            raise urllib.error.URLError("this Python is built without ssl")
-
-        class Secure(_Connection, http.client.HTTPSConnection):
-            """The same over TLS."""
-
-        return self.do_open(functools.partial(Secure, self._exchange), request)
+        return self.do_open(functools.partial(_secure(), self._exchange), request)

@@ -13,7 +13,7 @@ from urllib.parse import urljoin
 from urllib.request import Request
 
 from .. import __version__
-from ..base.errors import HTTPError, ParseError, TransportError, received
+from ..base.errors import BrokenOff, HTTPError, ParseError, TransportError, received
 from ..base.jsonrpc import decode, shown
 from . import sse
 from .calls import Deadline, Headers, Notified, Wire, encoded, header_source
@@ -57,7 +57,7 @@ class HTTPClient:
                     return answer
                 if "id" not in answer:  # a request of the server's is passed over (HTTP-11)
                     notified(answer)
-        raise TransportError(f"{self.address} ended its answer without the response")
+        raise BrokenOff(f"{self.address} ended its answer without the response")
 
     @contextmanager
     def answer(self, message: Mapping[str, Any], headers: Mapping[str, str],

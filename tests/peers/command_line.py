@@ -36,8 +36,8 @@ def text(command: str, *words: str, **options: Any) -> str:
 
 
 def lines(command: str, *words: str) -> List[str]:
-    """The first word of each line that a command printed."""
-    return sorted(line.split()[0] for line in text(command, *words).splitlines())
+    """The name at the beginning of each line that a command printed, without its arguments."""
+    return sorted(re.split(r"[\s(]", line)[0] for line in text(command, *words).splitlines())
 
 
 def connect() -> Any:

@@ -14,10 +14,17 @@ MAX_REFERENCES = 8
 
 def from_json(text: str) -> Dict[str, Any]:
     """The arguments object that --json gives. Raises ValueError."""
-    value = _read(text)
+    try:
+        value = decode(text.encode("utf-8"))
+    except (ParseError, UnicodeEncodeError) as error:
+        raise ValueError(f"--json must be a JSON object, not {shown(text)} ({_why(error)})") from None
     if not isinstance(value, dict):
         raise ValueError(f"--json must be a JSON object, not {shown(text)}")
     return value
+
+
+def _why(error: Exception) -> str:
+    return error.message.partition(": ")[2] if isinstance(error, ParseError) else "it is no text in UTF-8"
 
 
 def from_pairs(pairs: Sequence[Tuple[str, str]], schema: Mapping[str, Any]) -> Dict[str, Any]:
@@ -57,10 +64,10 @@ def _types(field: Any, root: Mapping[str, Any], depth: int = 0) -> Set[str]:
     kinds = [_types(option, root, depth + 1) for option in options] if isinstance(options, list) else []
     if kinds and all(kinds):
         return set().union(*kinds)
-    return _types(_referred(field.get("$ref"), root), root, depth + 1)
+    return _types(referred(field.get("$ref"), root), root, depth + 1)
 
 
-def _referred(reference: Any, root: Mapping[str, Any]) -> Any:
+def referred(reference: Any, root: Mapping[str, Any]) -> Any:
     """The schema at a reference such as #/$defs/Size; None where there is none."""
     if not isinstance(reference, str) or not reference.startswith("#/"):
         return None

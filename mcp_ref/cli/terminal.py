@@ -17,14 +17,18 @@ from urllib.parse import urlsplit
 from ..base.errors import ParseError
 from ..base.json_schema import compile_schema
 from ..base.jsonrpc import decode
+from ..client.elicitation import ElicitResult, accept, cancel, decline, defaults, is_url
 from ..transports.url import is_loopback
-from .elicitation import ElicitResult, accept, cancel, decline, defaults, is_url
+from .screen import columns, is_terminal, paint, printable, wrap
 
-HELP = "Answer each, or type :decline to refuse or :cancel to stop. Empty takes the default; :clear leaves out."
+HELP = ("Answer each, or type :decline to refuse or :cancel to stop. An empty line takes what stands in [ ]; :clear "
+        "leaves a field out.")
 KINDS = {"string": "text", "number": "a number", "integer": "a whole number", "boolean": "yes or no"}
 WORDS = {"y": True, "yes": True, "true": True, "n": False, "no": False, "false": False}
 LIMITS = {"minLength": "length {} or more", "maxLength": "length {} or less", "minimum": "{} or more",
           "maximum": "{} or less", "minItems": "at least {}", "maxItems": "at most {}", "format": "as {}"}
+
+BAR = "  | "
 
 Choices = List[Tuple[Any, str]]
 
@@ -33,9 +37,8 @@ class _Stop(Exception):
     """The user refused or stopped; the argument is the ElicitResult that says which."""
 
 
-def printable(text: str, keep: str = "") -> str:
-    """`text` with every character that a terminal could act on, but for those in `keep`, written as an escape."""
-    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode("ascii") for c in text)
+class Interrupted(ElicitResult):
+    """The cancel that an interrupt (Ctrl-C) is."""
 
 
 def terminal(params: Mapping[str, Any], server: str = "", input: Optional[TextIO] = None,
@@ -53,21 +56,34 @@ def terminal(params: Mapping[str, Any], server: str = "", input: Optional[TextIO
         return ElicitResult(stop.args[0])
     except KeyboardInterrupt:
         dialogue.say("")
-        return cancel()
+        return Interrupted(cancel())
 
 
 class _Dialogue:
     def __init__(self, server: str, source: TextIO, output: TextIO) -> None:
         self._server, self._input, self._output = printable(server), source, output
+        self._width = columns(output) if is_terminal(output) else sys.maxsize
+        _forget_typed(source)
 
-    def say(self, text: str, end: str = "\n") -> None:
-        """Print a text of this program's own."""
-        print(text, end=end, file=self._output, flush=True)
+    def say(self, text: str, end: str = "\n", indent: str = "") -> None:
+        """Print a text of this program's own, wrapped; further lines begin with `indent`."""
+        lines = wrap(text, self._width - len(indent))
+        print(("\n" + indent).join(lines), end=end, file=self._output, flush=True)
 
     def quote(self, text: Any) -> None:
         """Print a text of the server's, marked as such line by line."""
         for line in str(text).splitlines():
-            self.say("  | " + printable(line))
+            for part in wrap(printable(line), self._width - len(BAR)):
+                print(BAR + part, file=self._output, flush=True)
+
+    def whole(self, text: str) -> None:
+        """Print a line that is to be taken as one, such as a URL, however long it is."""
+        print(printable(text), file=self._output, flush=True)
+
+    def expect(self, *lines: str) -> None:
+        """Say what is read, where nobody sits before it."""
+        if not is_terminal(self._input):
+            self.say(f"The lines that the input is to hold: {', '.join(lines)}; its end cancels.")
 
     def read(self, prompt: str) -> str:
         """One line from the user. Raises _Stop for :decline, :cancel, the end of the input and what is no text."""
@@ -103,14 +119,17 @@ class _Dialogue:
         self.say(f"{self._server} asks for information:")
         self.quote(params["message"])
         self.say(HELP)
+        fields = schema.get("properties", {})
+        self.expect(*map(printable, fields), "then send, edit, decline or cancel")
         content = defaults(schema)
         said = "edit"
         while said == "edit":
-            for name, field in schema.get("properties", {}).items():
+            for name, field in fields.items():
                 self._ask(name, field, name in schema.get("required", ()), content)
             self.say(f"This would go to {self._server}:")
-            for name, value in content.items():
-                self.say(f"  {printable(name)} = {_shown(value)}")
+            for name, field in fields.items():
+                value = f"= {_shown(content[name], _choices(field))}" if name in content else "is left out"
+                self.say(f"  {printable(name)} {value}", indent="    ")
             violations = whole.errors(content)
             for violation in violations:
                 self.say("Not valid: " + printable(violation.text()))
@@ -125,10 +144,10 @@ class _Dialogue:
         self.quote(field.get("title", ""))
         self.quote(field.get("description", ""))
         for number, (value, title) in enumerate(choices, 1):
-            self.say(f"    {number}. {printable(title)}" + ("" if title == value else f" ({printable(str(value))})"))
+            self.say(f"    {number}. {_titled(value, title)}", indent="       ")
         expected = _expected(field, choices) + ("" if required else ", optional")
         while True:
-            kept = f" [{_shown(content[name])}]" if name in content else ""
+            kept = f" [{_shown(content[name], choices)}]" if name in content else ""
             text = self.read(f"{printable(name)} ({expected}){kept}: ")
             if text.strip().lower() == ":clear":
                 content.pop(name, None)
@@ -148,13 +167,14 @@ class _Dialogue:
         host, warnings = suspicions(params["url"])
         self.say(f"{self._server} asks you to open a web page in your browser:")
         self.quote(params["message"])
-        self.say(f"  URL:  {printable(params['url'])}")
-        self.say(f"  Host: >>> {printable(host)} <<<")
+        self.whole(f"  URL:  {params['url']}")
+        self.whole(f"  Host: >>> {host} <<<")
         for warning in warnings:
-            self.say(f"  Warning: {warning}")
+            self.say("  " + paint("Warning:", "yellow", self._output) + f" {warning}")
         if not host:
             self.say("Declined: this is not the URL of a web page.")
             return decline()
+        self.expect("yes, no or cancel", "then an empty one once the page is done with")
         said = self.choose("Do you agree to open it yourself?", "yes", "no", "cancel")
         if said != "yes":
             return decline() if said == "no" else cancel()
@@ -239,10 +259,29 @@ def _chosen(text: str, choices: Choices) -> Any:
     return text
 
 
-def _shown(value: Any) -> str:
-    """A value for review: text as it is, a truth value as yes or no, several separated by commas."""
+def _titled(value: Any, title: str) -> str:
+    """A choice: what it is called, and its value where that is something else."""
+    return printable(title) + ("" if title == str(value) else f" ({printable(str(value))})")
+
+
+def _shown(value: Any, choices: Choices) -> str:
+    """A value for review: a choice by its title, a truth value as yes or no, several separated by commas."""
+    if isinstance(value, list):
+        return ", ".join(_shown(each, choices) for each in value)
+    for choice, title in choices:
+        if choice == value:
+            return _titled(value, title)
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, list):
-        return ", ".join(_shown(each) for each in value)
     return printable(str(value)) if value != "" else '""'
+
+
+def _forget_typed(source: TextIO) -> None:
+    """Drop what was typed at a terminal before there was a question that it could answer."""
+    try:
+        import termios
+    except ImportError:  # another kind of terminal
+        return
+    with contextlib.suppress(termios.error, OSError, ValueError):
+        if source.isatty():
+            termios.tcflush(source.fileno(), termios.TCIFLUSH)

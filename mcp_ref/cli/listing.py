@@ -1,0 +1,248 @@
+"""The command `list`: a line for each thing that a server has, arguments as a signature; or all of one of them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple
+
+from ..base.errors import MethodNotFound
+from .arguments import referred
+from .common import add_command, printed, show
+from .faults import SAID_NO
+from .screen import as_json, cells, columns, is_terminal, paint, printable, wrap
+
+if TYPE_CHECKING:
+    from ..client.client import Client
+
+Item = Dict[str, Any]
+KINDS = {"tools": "tools", "resources": "resources", "templates": "resourceTemplates", "prompts": "prompts"}
+WIDEST = 48
+"""Columns of the longest signature that the descriptions are aligned to."""
+MAX_DEPTH, MAX_VALUES = 6, 4
+APART = ("type", "description", "title", "default", "enum", "const", "properties", "required", "items", "prefixItems",
+         "anyOf", "oneOf", "allOf", "$ref", "$defs", "definitions", "$schema")
+"""Keywords that are not limits: the type, the signature or the lines of the inner fields have them."""
+TOLD = ("name", "uri", "uriTemplate", "title", "description", "inputSchema", "outputSchema", "arguments", "annotations")
+"""Members of a definition that have a form of their own."""
+
+
+def add_commands(commands: Any) -> None:
+    """Add `list` to the command line's subparsers."""
+    listing = add_command(commands, "list", _list, "list what a server has, or show all of one of it")
+    listing.add_argument("name", nargs="?", metavar="NAME", help="show all of the one of this name or URI")
+    listing.add_argument("--kind", choices=KINDS, help="of what (default: tools; with NAME, whatever has that name)")
+
+
+def _list(client: "Client", options: argparse.Namespace) -> int:
+    if options.name is not None:
+        return _show_one(client, options)
+    kind = options.kind or "tools"
+    items = _items(client, kind)
+    if printed(options, {KINDS[kind]: items}):
+        return 0
+    if not items:
+        show(f"{client.url} has no {_words(kind)}")
+    lines = [(printable(_signature(item)), printable(_first_line(item))) for item in items]
+    widest = max((cells(left) for left, right in lines if right and cells(left) <= WIDEST), default=0)
+    for left, right in lines:
+        _print_row(left, right, widest)
+    return 0
+
+
+def _items(client: "Client", kind: str) -> List[Item]:
+    """All of a kind; none where the server does not have the capability at all."""
+    listings: Dict[str, Callable[[], List[Item]]] = {
+        "tools": client.list_tools, "resources": client.list_resources,
+        "templates": client.list_resource_templates, "prompts": client.list_prompts}
+    try:
+        return listings[kind]()
+    except MethodNotFound:
+        return []
+
+
+def _words(kind: str) -> str:
+    return "resource templates" if kind == "templates" else kind
+
+
+def _name(item: Item) -> str:
+    return str(item.get("uri") or item.get("uriTemplate") or item.get("name"))
+
+
+def _first_line(item: Item) -> str:
+    text = str(item.get("description") or item.get("title") or "").strip()
+    return text.splitlines()[0] if text else ""
+
+
+def _print_row(left: str, right: str, widest: int) -> None:
+    """One row: aligned, and on a terminal wrapped under its own beginning."""
+    name, bracket, rest = left.partition("(")
+    painted = paint(name, "bold", sys.stdout) + bracket + rest
+    room = columns(sys.stdout) - widest - 2 if is_terminal(sys.stdout) else 0
+    if not right or room < 20:
+        print(painted + (" " * max(widest - cells(left), 0) + "  " + right if right else ""), flush=True)
+        return
+    first, *more = wrap(right, room)
+    if cells(left) > widest:
+        print(painted)
+        more, left, painted = [first, *more], "", ""
+    else:
+        print(painted + " " * (widest - cells(left)) + "  " + first)
+    for line in more:
+        print(" " * (widest + 2) + line)
+    sys.stdout.flush()
+
+
+# A signature
+
+def _signature(item: Item) -> str:
+    """A tool with its arguments' types and defaults, a prompt with its arguments' names; any other thing's name."""
+    name = _name(item)
+    if isinstance(item.get("inputSchema"), Mapping):
+        return f"{name}({', '.join(_argument(*each) for each in _fields(item['inputSchema'], item['inputSchema']))})"
+    if "arguments" in item:
+        return f"{name}({', '.join(each + ('' if needed else '?') for each, _, needed in _prompt_fields(item))})"
+    return name
+
+
+def _fields(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Iterator[Tuple[str, Any, bool, Mapping[str, Any]]]:
+    """name, schema, required and the root schema of each property."""
+    properties, required = schema.get("properties"), schema.get("required")
+    for name, field in properties.items() if isinstance(properties, Mapping) else ():
+        yield str(name), field, isinstance(required, list) and name in required, root
+
+
+def _prompt_fields(item: Item) -> Iterator[Tuple[str, Mapping[str, Any], bool]]:
+    listed = item.get("arguments")
+    for each in listed if isinstance(listed, list) else ():
+        if isinstance(each, Mapping):
+            yield str(each.get("name")), each, each.get("required") is True
+
+
+def _argument(name: str, field: Any, required: bool, root: Mapping[str, Any]) -> str:
+    default = f" = {_json(field['default'])}" if isinstance(field, Mapping) and "default" in field else ""
+    return f"{name}{'' if required or default else '?'}: {type_of(field, root)}{default}"
+
+
+def type_of(field: Any, root: Mapping[str, Any], depth: int = 0) -> str:
+    """What a schema lets a value be, in short: `integer|null`, `"a"|"b"|…`, `string[]`, `[string, integer]`."""
+    if field is False:
+        return "never"
+    if not isinstance(field, Mapping) or depth > MAX_DEPTH:
+        return "any"
+    if "$ref" in field and "type" not in field:
+        return type_of(referred(field["$ref"], root), root, depth + 1)
+    values = [field["const"]] if "const" in field else field.get("enum")
+    if isinstance(values, list) and values:
+        return "|".join([_json(value) for value in values[:MAX_VALUES]] + ["…"] * (len(values) > MAX_VALUES))
+    for keyword in ("anyOf", "oneOf"):
+        if isinstance(field.get(keyword), list) and field[keyword]:
+            return "|".join(dict.fromkeys(type_of(each, root, depth + 1) for each in field[keyword]))
+    kinds = field.get("type")
+    if kinds is None and isinstance(field.get("allOf"), list):
+        parts = [type_of(part, root, depth + 1) for part in field["allOf"]]
+        return next((each for each in parts if each != "any"), "any")
+    listed = [str(kind) for kind in (kinds if isinstance(kinds, list) else [kinds] if kinds is not None else [])]
+    return "|".join(_array(field, root, depth) if kind == "array" else kind for kind in listed) or "any"
+
+
+def _array(field: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> str:
+    fixed = field.get("prefixItems")
+    if isinstance(fixed, list) and fixed:
+        return f"[{', '.join(type_of(each, root, depth + 1) for each in fixed)}]"
+    inner = type_of(field.get("items"), root, depth + 1)
+    return "array" if inner == "any" else f"({inner})[]" if "|" in inner else f"{inner}[]"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+# All of one
+
+def _show_one(client: "Client", options: argparse.Namespace) -> int:
+    for kind in [options.kind] if options.kind else KINDS:
+        for item in _items(client, kind):
+            if options.name in (item.get("name"), item.get("uri"), item.get("uriTemplate")):
+                if not printed(options, item):
+                    _print_whole(item)
+                return 0
+    if not options.raw:
+        what = f"no {_words(options.kind)[:-1]}" if options.kind else "nothing"
+        print(f"mcp_ref: {client.url} has {what} of the name {printable(options.name)}", file=sys.stderr)
+    return SAID_NO
+
+
+def _print_whole(item: Item) -> None:
+    """A definition, member by member: nothing of it is left out."""
+    name, bracket, rest = printable(_signature(item)).partition("(")
+    print(paint(name, "bold", sys.stdout) + bracket + rest)
+    for text in (item.get("title"), item.get("description")):
+        _paragraph(text, 2)
+    for member, what in (("inputSchema", "arguments"), ("outputSchema", "output")):
+        if isinstance(item.get(member), Mapping):
+            schema = item[member]
+            _heading(what + ("" if member == "inputSchema" else f": {type_of(schema, schema)}"))
+            _print_limits(schema, 2)
+            _print_fields(schema, schema, 2)
+    if "arguments" in item:
+        _heading("arguments")
+        for name, field, required in _prompt_fields(item):
+            show(f"  {printable(name)}{'' if required else ', optional'}")
+            _paragraph(field.get("description"), 6)
+    if isinstance(item.get("annotations"), Mapping):
+        _heading("annotations")
+        for name, value in item["annotations"].items():
+            show(f"  {printable(f'{name}: {_json(value)}')}")
+    for name, value in item.items():
+        if name not in TOLD or (name == "name" and value != _name(item)):
+            show(printable(f"{name}: ") + (printable(value) if isinstance(value, str) else as_json(value, sys.stdout)))
+
+
+def _heading(text: str) -> None:
+    print()
+    print(paint(printable(text), "cyan", sys.stdout))
+
+
+def _paragraph(text: Any, indent: int) -> None:
+    width = columns(sys.stdout) - indent if is_terminal(sys.stdout) else sys.maxsize
+    for line in str(text).splitlines() if isinstance(text, str) else ():
+        for part in wrap(printable(line), width):
+            print((" " * indent + part).rstrip())
+
+
+def _print_fields(schema: Any, root: Mapping[str, Any], indent: int, depth: int = 0) -> None:
+    """The properties of a schema, or of its items, each with all that is said of it, and theirs."""
+    inner = _object_of(schema, root)
+    for name, field, required, _ in _fields(inner, root) if inner is not None and depth < MAX_DEPTH else ():
+        known = field if isinstance(field, Mapping) else {}
+        default = f", default {_json(known['default'])}" if "default" in known else ""
+        print(" " * indent + printable(f"{name}: {type_of(field, root)}{'' if required else ', optional'}{default}"))
+        for text in (known.get("title"), known.get("description")):
+            _paragraph(text, indent + 4)
+        _print_limits(known, indent + 4)
+        _print_fields(field, root, indent + 4, depth + 1)
+
+
+def _print_limits(schema: Mapping[str, Any], indent: int) -> None:
+    limits = [f"{keyword} {_json(value)}" for keyword, value in schema.items() if keyword not in APART]
+    values = schema.get("enum")
+    if isinstance(values, list) and len(values) > MAX_VALUES:
+        limits.insert(0, "one of " + ", ".join(map(_json, values)))
+    _paragraph(", ".join(limits), indent)
+
+
+def _object_of(schema: Any, root: Mapping[str, Any], depth: int = 0) -> Optional[Mapping[str, Any]]:
+    """The schema with properties that a schema is, refers to, or has for its items; None where there is none."""
+    if not isinstance(schema, Mapping) or depth > MAX_DEPTH:
+        return None
+    if isinstance(schema.get("properties"), Mapping):
+        return schema
+    options = [part for keyword in ("anyOf", "oneOf", "allOf") for part in schema.get(keyword) or ()
+               if isinstance(schema[keyword], list)]
+    for part in [referred(schema.get("$ref"), root), schema.get("items"), *options]:
+        found = _object_of(part, root, depth + 1)
+        if found is not None:
+            return found
+    return None

@@ -1,0 +1,121 @@
+"""What runs: `python -m mcp_ref serve|explain|discover|list|call|read|prompt|complete|listen|send …`."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import re
+import shutil
+import sys
+from typing import Any, List, NoReturn, Optional
+
+from .. import __version__
+from ..base.errors import McpError
+from ..base.versioning import LATEST
+from .faults import INTERRUPTED, SAID_NO, STATUSES, UsageError, status_of
+
+_SECRET = re.compile(r"((?:authorization|cookie|api-?key|token)\s*[:=]).*|(?<=://)[^/@\s]*(?=@)", re.IGNORECASE)
+
+
+def main(arguments: Optional[List[str]] = None) -> int:
+    """Run one command; returns the exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    try:
+        status = _run(sys.argv[1:] if arguments is None else list(arguments))
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return status
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except (UsageError, McpError) as error:
+        return _complain(_words(error), status_of(error))
+    except BrokenPipeError:  # whoever read the output has seen enough
+        _abandon_output()
+        return SAID_NO
+    except OSError as error:  # of the network and of files it is one of those above
+        _abandon_output()
+        return _complain(f"cannot write the output: {error.strerror or error}", SAID_NO)
+
+
+def _run(words: List[str]) -> int:
+    made = parser(client=words[:1] != ["serve"])
+    if not words:
+        made.print_help(sys.stderr)
+        return 2
+    options = made.parse_args(words)
+    return int(options.run(options) or 0)
+
+
+def _words(error: Exception) -> str:
+    if isinstance(error, UsageError):
+        return " ".join(str(error).split())
+    from .common import told
+
+    return told(error) if isinstance(error, McpError) else str(error)
+
+
+def _complain(words: str, status: int) -> int:
+    with contextlib.suppress(OSError):
+        print(f"mcp_ref: {words}", file=sys.stderr)
+    return status
+
+
+def _abandon_output() -> None:
+    """Let what is still buffered go nowhere, or the interpreter would complain once more when it ends."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def called() -> str:
+    """The program as it was called: `python3 -m mcp_ref`, `mcp-ref` or `dist/mcp_ref.pyz`."""
+    given = sys.argv[0] or "mcp_ref"
+    if os.path.basename(given) in ("__main__.py", "-m", "-c"):
+        python = os.path.basename((getattr(sys, "orig_argv", None) or [sys.executable or "python3"])[0])
+        return f"{python} -m {__name__.rpartition('.cli.')[0]}"
+    found = shutil.which(os.path.basename(given))
+    return os.path.basename(given) if found is not None and os.path.abspath(given) == os.path.abspath(found) else given
+
+
+class _Parser(argparse.ArgumentParser):
+    """Complains without repeating what may be a secret."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(_SECRET.sub(lambda found: (found.group(1) or "") + "…", message))
+
+
+def parser(client: bool = True) -> argparse.ArgumentParser:
+    """The argument parser. client: with the client's commands; to serve, they are not even loaded."""
+    made = _Parser(prog=called(), description="The Model Context Protocol, 2026-07-28.", epilog=STATUSES,
+                   formatter_class=argparse.RawDescriptionHelpFormatter)
+    made.add_argument("--version", action="version",
+                      version=f"mcp_ref {__version__} (Model Context Protocol {LATEST})")
+    made.add_argument("--no-color", action="store_true", help="no colours, as with NO_COLOR=1")
+    commands: Any = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    from . import serve
+
+    serve.add_commands(commands)
+    if client:
+        from . import commands as calls
+        from . import send
+
+        calls.add_commands(commands)
+        send.add_commands(commands)
+    explain = commands.add_parser("explain", help="print the validation ladder, or what a topic is", epilog=STATUSES,
+                                  formatter_class=argparse.RawDescriptionHelpFormatter)
+    explain.add_argument("topic", nargs="?", metavar="TOPIC", help="a rung's name, an HTTP status, an error code such "
+                         "as -32020, a requirement such as HTTP-14, or a page such as basic/patterns/mrtr")
+    explain.set_defaults(run=_explain)
+    return made
+
+
+def _explain(options: argparse.Namespace) -> int:
+    from ..explain import explain
+
+    try:
+        print(explain(options.topic))
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    return 0

@@ -1,0 +1,196 @@
+"""The command `send`: one right request, and in it what the options change; sent as it then is, and answered as it is.
+
+Nothing is checked, corrected or sent again, so that every rung of a ladder can be reached by hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import codecs
+import json
+import sys
+from typing import Any, Dict, List, Tuple
+
+from .. import __version__
+from ..base import meta as reserved
+from ..base.errors import ParseError
+from ..base.jsonrpc import decode, encode
+from ..base.versioning import LATEST
+from . import screen
+from .common import add_parser, content_of, exchange_printer, json_argument, octets_of
+from .faults import SAID_NO, UsageError
+from .screen import is_terminal, printable
+
+TOLD = """\
+The request is a right one: every header that the transport asks for, the _meta that each request carries, and the
+headers that mirror METHOD and --params. Each option then changes one thing, in this order: --meta, --drop-meta,
+--body, --set-header, --drop-header; what it is told is what is sent, once, and nothing follows from it for the rest.
+Without its mirrors: an argument annotated with x-mcp-header, which --set-header 'Mcp-Param-NAME: VALUE' adds.
+
+A reserved key of _meta may be given without its prefix, as in --meta clientInfo=7 or --drop-meta clientCapabilities;
+'*' is _meta as a whole. The status is 0 where the answer is a result, and 1 where it is an error."""
+RESERVED = {name[len(reserved.PREFIX):]: name for name in (
+    reserved.PROTOCOL_VERSION, reserved.CLIENT_INFO, reserved.CLIENT_CAPABILITIES, reserved.LOG_LEVEL)}
+CAPABILITIES: Dict[str, Any] = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}
+
+Headers = List[Tuple[str, bytes]]
+
+
+def add_commands(commands: Any) -> None:
+    """Add `send` to the command line's subparsers."""
+    send = add_parser(commands, "send", "send one request, right but for what is changed, and print the answer", TOLD)
+    send.add_argument("method", metavar="METHOD", help="of JSON-RPC, such as tools/list")
+    send.add_argument("--params", metavar="JSON", help="the params; @FILE is what a file holds, - the standard input")
+    send.add_argument("--id", metavar="JSON", default="1", help="the id (default: 1); empty for none, a notification")
+    send.add_argument("--meta", action="append", default=[], metavar="KEY=JSON", help="set a member of _meta; what is "
+                      "no JSON is taken as a text")
+    send.add_argument("--drop-meta", action="append", default=[], metavar="KEY", help="leave a member of _meta out")
+    send.add_argument("--body", metavar="@FILE", help="send these octets as the body; also @- or the text itself")
+    send.add_argument("--set-header", action="append", default=[], metavar="'NAME: VALUE'", help="in place of the one "
+                      "of that name, where there is one; given twice, it is sent twice")
+    send.add_argument("--drop-header", action="append", default=[], metavar="NAME", help="leave a header out")
+    send.set_defaults(run=_send)
+
+
+def _send(options: argparse.Namespace) -> int:
+    from ..transports.connection import Deadline, Exchange
+    from ..transports.url import Address
+
+    screen.colours = not options.no_color
+    options.raw = options.raw or options.pretty
+    try:
+        address, deadline = Address(options.url), Deadline(options.timeout)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    octets = _request(options, address)
+    answer = bytearray()
+    with Exchange(address, deadline, exchange_printer(options) if options.raw else None) as exchange:
+        with exchange.send(octets) as response:
+            if not options.raw:
+                print(f"HTTP {response.status} {printable(response.reason)}".rstrip(), flush=True)
+            text = codecs.getincrementaldecoder("utf-8")("backslashreplace")
+            for piece in exchange.pieces(response):
+                answer += piece
+                if not options.raw:
+                    _print(text.decode(piece))
+            _print(text.decode(b"", True))
+    if answer and not answer.endswith(b"\n") and not options.raw:
+        print(flush=True)
+    return 0 if 200 <= response.status < 300 and not _is_error(bytes(answer)) else SAID_NO
+
+
+def _print(text: str) -> None:
+    print(printable(text, "\n\t") if is_terminal(sys.stdout) else text, end="", flush=True)
+
+
+def _is_error(answer: bytes) -> bool:
+    """Whether the last message of an answer is an error, or the result of a tool that failed."""
+    lines = [line[5:] for line in answer.splitlines() if line.startswith(b"data:")] or [answer]
+    try:
+        message = json.loads(lines[-1])
+    except ValueError:
+        return False
+    if not isinstance(message, dict):
+        return False
+    result = message.get("result")
+    return "error" in message or isinstance(result, dict) and result.get("isError") is True
+
+
+# The request
+
+def _request(options: argparse.Namespace, address: Any) -> bytes:
+    """The whole request as octets. Raises UsageError for options that cannot be followed."""
+    params = _params(options)
+    headers = _headers(options.method, params, address)
+    if isinstance(params, dict):
+        params = _with_meta(params, options)
+    elif options.meta or options.drop_meta:
+        raise UsageError("params that are no object have no _meta to change")
+    message: Dict[str, Any] = {"jsonrpc": "2.0", "id": _json(options.id), "method": options.method, "params": params}
+    if not options.id:
+        del message["id"]
+    body = encode(message) if options.body is None else _body(options.body)
+    headers.append(("content-length", f"Content-Length: {len(body)}".encode("ascii")))
+    path = address.url.partition("://")[2].partition("/")[2]
+    lines = [f"POST /{path} HTTP/1.1".encode("ascii"), *(line for _, line in _changed(headers, options))]
+    return b"\r\n".join(lines) + b"\r\n\r\n" + body
+
+
+def _params(options: argparse.Namespace) -> Any:
+    """The params of a right request: those given, with the _meta that every request has, as far as they can hold it."""
+    try:
+        params = {} if options.params is None else decode(json_argument(options.params).encode("utf-8"))
+    except (ParseError, UnicodeEncodeError):
+        raise UsageError("--params must be JSON; --body sends anything") from None
+    given = params.get("_meta", {}) if isinstance(params, dict) else None
+    if isinstance(given, dict):
+        params["_meta"] = {reserved.PROTOCOL_VERSION: LATEST, reserved.CLIENT_INFO: {"name": "mcp_ref",
+                           "version": __version__}, reserved.CLIENT_CAPABILITIES: CAPABILITIES, **given}
+    return params
+
+
+def _headers(method: str, params: Any, address: Any) -> Headers:
+    """The headers of a right request, but for Content-Length: (name in lower case, line)."""
+    from ..transports.mirrors import mirrored_headers
+
+    fields = params.get("_meta") if isinstance(params, dict) else None
+    version = fields.get(reserved.PROTOCOL_VERSION) if isinstance(fields, dict) else None
+    version = version if isinstance(version, str) else LATEST
+    mirrors = mirrored_headers({"method": method, "params": params if isinstance(params, dict) else {}})
+    named = {"Host": address.url.partition("://")[2].partition("/")[0], "User-Agent": f"mcp_ref/{__version__}",
+             **address.authorization(), "Accept": "application/json, text/event-stream",
+             "Content-Type": "application/json", "MCP-Protocol-Version": version, **mirrors, "Connection": "close"}
+    return [(name.lower(), f"{name}: {value}".encode("utf-8", "backslashreplace")) for name, value in named.items()]
+
+
+def _with_meta(params: Dict[str, Any], options: argparse.Namespace) -> Dict[str, Any]:
+    pairs = [pair.partition("=") for pair in options.meta]
+    if not all(name and equals for name, equals, _ in pairs):
+        raise UsageError("a member of _meta is given as KEY=JSON")
+    changes = {RESERVED.get(name, name): _json(content_of(text)) for name, _, text in pairs}
+    if changes and isinstance(params.get("_meta"), dict):
+        params["_meta"].update(changes)
+    elif changes:
+        params["_meta"] = changes
+    for name in options.drop_meta:
+        holder, key = (params, "_meta") if name == "*" else (params.get("_meta"), RESERVED.get(name, name))
+        if not isinstance(holder, dict) or key not in holder:
+            raise UsageError(f"_meta has no {name} to leave out")
+        del holder[key]
+    return params
+
+
+def _json(text: str) -> Any:
+    """The JSON value of a text, the text itself where it is no JSON."""
+    try:
+        return decode(text.encode("utf-8"))
+    except (ParseError, UnicodeEncodeError):
+        return text
+
+
+def _body(text: str) -> bytes:
+    if text.startswith("@") and not text.startswith("@@"):
+        return octets_of(text)
+    return (text[1:] if text.startswith("@@") else text).encode("utf-8", "surrogateescape")
+
+
+def _changed(headers: Headers, options: argparse.Namespace) -> Headers:
+    """The headers after --set-header and --drop-header."""
+    ours = {name for name, _ in headers}
+    for line in options.set_header:
+        name, colon, _ = line.partition(":")
+        if not name.strip() or not colon:
+            raise UsageError("a header is given as 'Name: value'")
+        key, made = name.strip().lower(), line.encode("utf-8", "surrogateescape")
+        places = [place for place, (known, _) in enumerate(headers) if known == key]
+        if key in ours:
+            headers[places[0]] = (key, made)
+            ours.discard(key)
+        else:
+            headers.append((key, made))
+    for name in options.drop_header:
+        known = {known for known, _ in headers}
+        if name.strip().lower() not in known:
+            raise UsageError(f"there is no header {name} to leave out, but {', '.join(sorted(known))}")
+        headers = [header for header in headers if header[0] != name.strip().lower()]
+    return headers

@@ -1,0 +1,185 @@
+"""The command `serve`: a server found by its name, and run over HTTP."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import Any, Dict, List, Optional
+
+from .faults import STATUSES, UsageError
+
+EXPECTED = "expected MODULE:SERVER, such as travel:server, a module, or a file such as travel.py"
+SERVERS = """\
+SERVER is MODULE:NAME, such as travel:server, or MODULE or a file such as travel.py, for the one Server in it."""
+
+
+def add_commands(commands: Any) -> None:
+    """Add `serve` to the command line's subparsers."""
+    serve = commands.add_parser("serve", help="run a server", description="Run a server.\n\n" + SERVERS,
+                                epilog=STATUSES, formatter_class=argparse.RawDescriptionHelpFormatter)
+    serve.add_argument("server", nargs="?", metavar="SERVER", help="the server to run (default: the demo)")
+    serve.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: 127.0.0.1)")
+    serve.add_argument("--port", type=int, default=8000, help="0 for any free port (default: 8000)")
+    serve.add_argument("--path", default="/mcp", help="the endpoint's path (default: /mcp)")
+    serve.add_argument("--origin", action="append", default=[], metavar="URL",
+                       help="a web origin to let in beside loopback ones, and its host as this server's Host")
+    serve.add_argument("--cors", action="append", default=[], metavar="ORIGIN",
+                       help="a web origin to let in and to answer with the CORS headers that browsers ask for")
+    serve.add_argument("--health", metavar="PATH", help="answer GET on this path with 200, whatever Host and token")
+    serve.add_argument("--max-body", type=int, metavar="OCTETS", help="the largest body of a request that is taken")
+    serve.add_argument("--keep-alive", type=float, default=15.0, metavar="SECONDS",
+                       help="between comments on a silent event stream (default: 15)")
+    serve.add_argument("--grace", type=float, default=5.0, metavar="SECONDS",
+                       help="for answers under way when the server is told to stop (default: 5)")
+    serve.add_argument("--state-key-env", metavar="NAME", help="the environment variable with the key that seals "
+                       "requestState, shared by all processes; several separated by commas, the newest first")
+    serve.add_argument("--state-ttl", type=float, metavar="SECONDS",
+                       help="how long a requestState holds (default: as the server has it, 600)")
+    serve.add_argument("--trace", action="store_true", help="print a line for each request: the rungs that it climbs, "
+                       "the handler, its round, the answer and the milliseconds")
+    serve.add_argument("--log-level", default="warning", choices=["debug", "info", "warning", "error"],
+                       help="of the server's own log, on standard error (default: warning)")
+    serve.set_defaults(run=_serve)
+
+
+# Finding the server
+
+def load_server(name: str) -> Any:
+    """The Server that MODULE:NAME, MODULE or FILE.py names. Raises UsageError."""
+    from ..base.copies import other_copy
+    from ..server.server import Server
+
+    place, colon, attribute = name.rpartition(":")
+    if not colon or not (attribute.isidentifier() and place):
+        place, attribute = name, ""
+    module = _module(place)
+    if not attribute:
+        found = {id(value): (key, value) for key, value in vars(module).items()
+                 if not key.startswith("__") and (isinstance(value, Server) or other_copy(value, Server))}
+        names = [f"{place}:{key}" for key, _ in found.values()]
+        if len(names) != 1:
+            raise UsageError(f"{place} has several servers; say which: {', '.join(names)}" if names else
+                             f"{place} has no Server at the top level; one is made by Server(name, version)")
+        attribute = names[0].rpartition(":")[2]
+    server = getattr(module, attribute, None)
+    if not isinstance(server, Server):
+        foreign = other_copy(server, Server)
+        raise UsageError(f"{place}:{attribute} is {foreign}" if foreign else
+                         f"{place} has no {attribute}, or what it has is not a mcp_ref Server")
+    return server
+
+
+def _module(place: str) -> Any:
+    """The module of that name, or of that file where it ends in .py. Raises UsageError for one that does not load."""
+    import importlib.util
+
+    path = os.path.abspath(place)
+    is_file = place.endswith(".py")
+    if is_file and not os.path.isfile(path):
+        raise UsageError(f"there is no file {place}")
+    if not is_file and not all(part.isidentifier() for part in place.split(".")):
+        raise UsageError(f"{EXPECTED}, not {place!r}")
+    sys.path.insert(0, os.path.dirname(path) if is_file else os.getcwd())
+    try:
+        if not is_file:
+            return importlib.import_module(place)
+        stem = os.path.splitext(os.path.basename(path))[0]
+        spec = importlib.util.spec_from_file_location(f"_{stem}" if stem in sys.modules else stem, path)
+        assert spec is not None and spec.loader is not None
+        module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+    except (Exception, SystemExit) as error:
+        if isinstance(error, ModuleNotFoundError) and error.name and f"{place}.".startswith(f"{error.name}."):
+            raise UsageError(f"there is no module {error.name}: {EXPECTED}") from None
+        raise UsageError(f"cannot import {place}: {type(error).__name__}: {error}{_line(error)}") from None
+
+
+def _line(error: BaseException) -> str:
+    """Where the author's own code failed, since this package's lines would tell nothing."""
+    ours = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    found, step = "", error.__traceback__
+    while step is not None:
+        file = step.tb_frame.f_code.co_filename
+        if not file.startswith((ours, "<")) and "importlib" not in file:
+            found = f" ({file}, line {step.tb_lineno})"
+        step = step.tb_next
+    return "" if isinstance(error, SyntaxError) else found
+
+
+def _state_keys(name: Optional[str]) -> List[str]:
+    if name is None:
+        return []
+    keys = [key.strip() for key in os.environ.get(name, "").split(",") if key.strip()]
+    if not keys:
+        raise UsageError(f"the environment variable {name} holds no state key")
+    return keys
+
+
+# Running it
+
+def _serve(options: argparse.Namespace) -> int:
+    import logging
+
+    from ..transports.http_server import HTTPServer, Limits, wait_for_signal
+
+    logging.basicConfig(level=options.log_level.upper(), format="%(asctime)s %(levelname)s %(message)s")
+    if options.server is None:
+        from ..demo import server
+    else:
+        server = load_server(options.server)
+    keys = _state_keys(options.state_key_env)
+    bounds: Dict[str, Any] = {} if options.max_body is None else {"max_body": options.max_body}
+    more: Dict[str, Any] = {} if options.health is None else {"health": options.health}
+    try:
+        if options.state_ttl is not None:
+            server.state_ttl = options.state_ttl
+        if keys:
+            server.set_state_keys(keys)
+        running = HTTPServer(server, options.host, options.port, options.path, options.origin,
+                             Limits(grace=options.grace, **bounds), options.cors, options.keep_alive, **more)
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"cannot serve on {options.host} port {options.port}: {reason}") from None
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    if options.trace:
+        server.on_trace = lambda line: print(line, file=sys.stderr, flush=True)
+    _allow_open_files()
+    with running:
+        wait_for_signal(lambda: print(_banner(server, running.url), flush=True))
+    if running.busy:  # a handler that did not end in the grace period; one that waits in asyncio would keep the process
+        logging.shutdown()
+        os._exit(0)
+    return 0
+
+
+def _allow_open_files() -> None:
+    """Raise the soft limit on open files to the hard one: each event stream takes one of the usual 1024."""
+    try:
+        import resource
+    except ImportError:
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    for wanted in (hard, 10240):  # the second where "unlimited" is not a number that the system takes, as on macOS
+        try:
+            if wanted == hard or soft < wanted:
+                return resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        except (OSError, ValueError):
+            pass
+
+
+def _banner(server: Any, url: str) -> str:
+    import json
+
+    from ..base.meta import CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION
+    from ..base.versioning import LATEST
+
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": {
+        PROTOCOL_VERSION: LATEST, CLIENT_INFO: {"name": "curl", "version": "0"}, CLIENT_CAPABILITIES: {}}}})
+    kept = "" if server.shared_key else ("\nrequestState is sealed with a key of this process alone; "
+                                         "share one across processes with --state-key-env")
+    return (f"{server.name} at {url}\n\n"
+            f"curl -s {url} -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' "
+            f"-H 'MCP-Protocol-Version: {LATEST}' -H 'Mcp-Method: tools/list' -d '{body}'\n{kept}")

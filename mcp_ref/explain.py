@@ -1,0 +1,208 @@
+"""The ladder, the requirements and the pages as text, for a reader; and the trace of a request, one line.
+
+What it tells is looked up where it stands: the rungs in ladder.LADDER, the statements in spec/requirements.tsv, the
+modules in their docstrings, and the tests, where the repository is there, in tests/requirements/bindings.py.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import json
+import os
+import pkgutil
+import re
+import sys
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
+
+from .base.errors import HTTPError, McpError, MethodNotFound, ProtocolError
+from .base.jsonrpc import shown
+from .base.request import Answer, Request
+from .ladder import HANDLER, LADDER, Rung, rungs_of
+from .transports.mirrors import NAMED_BY
+
+ALL = LADDER + (HANDLER,)
+SITE = re.compile(r"(?:https?://modelcontextprotocol\.io)?/?(?:specification/)?(?:\d{4}-\d\d-\d\d/)?")
+IDS = re.compile(r"\b([A-Z]+)-(\d\d)\b(?: to (?:\1-)?(\d\d)\b|\.\.(\d\d)\b)?")
+
+
+class Statement(NamedTuple):
+    """A row of spec/requirements.tsv."""
+
+    id: str
+    level: str
+    role: str
+    transport: str
+    page: str
+    sentence: str
+    testable: str
+
+
+def explain(topic: Optional[str] = None) -> str:
+    """The whole ladder as text, or what a topic is.
+
+    topic: a rung's name, an HTTP status or an error code (the rungs that answer it, those lines marked), the id of a
+    requirement, or a page of the specification, with or without its section. Raises ValueError for any other.
+    """
+    if topic is None:
+        return "\n\n".join(_rung(rung) for rung in ALL)
+    rungs = [rung for rung in ALL if topic == rung.name or _marked(rung, topic)]
+    if rungs:
+        return "\n\n".join(_rung(rung, topic) for rung in rungs)
+    rows = statements()
+    row = next((row for row in rows if row.id == topic.upper()), None)
+    if row is not None:
+        return _statement(row)
+    page = SITE.sub("", topic, count=1).strip("/")
+    found = [row for row in rows if page and _is_of(row.page, page)]
+    if found:
+        pages = dict.fromkeys(row.page.partition("#")[0] for row in found)
+        return "\n\n".join(_page([row for row in found if _is_of(row.page, page)]) for page in pages)
+    known = sorted({str(number) for rung in ALL for row in rung.answers for number in row[:2] if number})
+    names = ", ".join(rung.name for rung in ALL)
+    raise ValueError(f"nothing here is called {topic}; there are the rungs {names}, the codes {', '.join(known)}, ids "
+                     f"such as {rows[0].id}, and pages such as {rows[0].page}")
+
+
+# The ladder
+
+def _marked(rung: Rung, topic: str) -> List[bool]:
+    """Which of a rung's answers have that status or code; empty where none has."""
+    marks = [topic in (str(status), str(code)) for status, code, _ in rung.answers]
+    return marks if any(marks) else []
+
+
+def _rung(rung: Rung, topic: str = "") -> str:
+    lines = [f"{ALL.index(rung)} {rung.name}{' (HTTP only)' if rung.http_only else ''}", f"    asks     {rung.asks}"]
+    marks = _marked(rung, topic) or [False] * len(rung.answers)
+    for (status, code, when), marked in zip(rung.answers, marks):
+        lines.append(f"{'  > ' if marked else '    '}answers  {status}{'' if code is None else f' {code}'}  {when}")
+    return "\n".join([*lines, f"    page     {rung.page}", f"    ids      {' '.join(rung.ids)}"])
+
+
+# The requirements
+
+def statements() -> List[Statement]:
+    """All rows of the requirements table, in its order."""
+    data = pkgutil.get_data(__package__, "spec/requirements.tsv") or b""
+    return [Statement(*line.split("\t")) for line in data.decode("utf-8").splitlines()[1:]]
+
+
+def _statement(row: Statement) -> str:
+    tests, reasons = _bound(row.id)
+    rungs = [rung.name for rung in ALL if row.id in rung.ids]
+    parts = [("level", f"{row.level} ({row.role}{'' if row.transport == 'any' else ', ' + row.transport})"),
+             ("page", row.page), ("rung", ", ".join(rungs)), ("module", ", ".join(_modules().get(row.id, ()))),
+             *(("test", test) for test in tests), *(("untested", reason) for reason in reasons)]
+    return "\n".join([f"{row.id}  {row.sentence}", *(f"    {name:<8} {text}" for name, text in parts if text)])
+
+
+def _is_of(place: str, page: str) -> bool:
+    """Whether a page with its section is meant by what somebody calls a page, be it the last part of its name."""
+    whole, _, section = place.partition("#")
+    name, _, wanted = page.partition("#")
+    return (whole == name or whole.endswith(f"/{name}")) and wanted in ("", section)
+
+
+def _page(rows: List[Statement]) -> str:
+    """The statements of a page by section, with the modules and the rungs that are about it."""
+    modules = _modules()
+    implementing = sorted({module for row in rows for module in modules.get(row.id, ())})
+    page = rows[0].page.partition("#")[0]
+    lines = [page, f"    module   {', '.join(implementing) or 'none'}"]
+    lines += [f"    rung     {rung.name}" for rung in ALL if rung.page.partition("#")[0] == page]
+    section = ""
+    for row in rows:
+        if row.page != section:
+            section = row.page
+            lines += ["", section]
+        lines.append(f"    {row.id}  {row.level}  {row.sentence}")
+    return "\n".join(lines)
+
+
+def ids_in(text: str) -> Iterator[str]:
+    """Every id that a text names; of a range such as HTTP-35 to HTTP-39, or HTTP-35..39, all that lie between."""
+    for prefix, first, last, end in IDS.findall(text):
+        for number in range(int(first), int(last or end or first) + 1):
+            yield f"{prefix}-{number:02}"
+
+
+def _modules() -> Dict[str, List[str]]:
+    """Id to the modules whose docstrings name it."""
+    found: Dict[str, List[str]] = {}
+    for place in pkgutil.walk_packages(sys.modules[__package__].__path__, f"{__package__}."):
+        name = place.name[len(__package__) + 1:]
+        file = name.replace(".", "/") + ("/__init__.py" if place.ispkg else ".py")
+        with contextlib.suppress(OSError):  # a copy without its sources
+            source = (pkgutil.get_data(__package__, file) or b"").decode("utf-8")
+            for each in ids_in(ast.get_docstring(ast.parse(source)) or ""):
+                found.setdefault(each, []).append(name)
+    return found
+
+
+def _bound(identity: str) -> Tuple[List[str], List[str]]:
+    """The tests that are bound to an id, and the reasons why it has none; empty away from the repository."""
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    file = os.path.join(root, "tests", "requirements", "bindings.py")
+    tests: List[str] = []
+    reasons: List[str] = []
+    if os.path.isfile(file):
+        with open(file, encoding="utf-8") as source:
+            tree = ast.parse(source.read())
+        for node in ast.walk(tree):
+            elements = node.elts if isinstance(node, ast.Tuple) else []
+            pair = [each.value for each in elements if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+            if len(pair) == 2 and identity in ids_in(pair[0]):
+                if pair[1].startswith("test_"):
+                    tests += pair[1].split()
+                else:
+                    reasons.append(pair[1])
+    return list(dict.fromkeys(tests)), reasons
+
+
+# The trace
+
+def trace(request: Request, error: Optional[McpError], answer: Optional[Answer], seconds: float) -> str:
+    """One line: the rungs passed, the one that refused or what the handler came to, and how long it took.
+
+    error: why it was refused. answer: None where the client has gone. Of the request there is its method, its id and
+    the name of what it calls, and no other value; nor can it make the line more than one: what holds a blank is
+    quoted, and what is long is cut.
+    """
+    names = [rung.name for rung in rungs_of(request)]
+    reached = names.index(request.rung)
+    what = f"{_plain(request.method) or '?'} id={shown(request.id) if request.id is not None else '-'}:"
+    end = " ".join([*_handled(request), f"{seconds * 1000:.1f} ms"])
+    if error is None:
+        passed = names[: reached + 1] + ["handler"] * (request.id is not None)
+        return " ".join([what, *(f"{name} ok" for name in passed), f"-> {_came_to(answer)}", end])
+    code = f"{error.code} " if isinstance(error, ProtocolError) else ""
+    status = error.status if isinstance(error, (ProtocolError, HTTPError)) else 500
+    message: Any = error.message if isinstance(error, ProtocolError) else ""
+    if not isinstance(message, str) or not message.isprintable() or len(message) > 200:
+        message = shown(message, 200)
+    beyond = reached == len(names) - 1 and not isinstance(error, MethodNotFound)
+    passed, last = (names, "handler") if beyond else (names[:reached], names[reached])
+    refusal = f"{last} NO -> {status} {code}{message}".rstrip()
+    return " ".join([what, *(f"{name} ok" for name in passed), refusal, end])
+
+
+def _plain(text: str) -> str:
+    return text if text.isprintable() and " " not in text and len(text) <= 60 else shown(text)
+
+
+def _handled(request: Request) -> List[str]:
+    """What was called, and in which round of questions; nothing where no handler was begun."""
+    name = request.params.get(NAMED_BY.get(request.method, ""))
+    return [f"({_plain(str(name))}, round {request.round})"] if request.round else []
+
+
+def _came_to(answer: Optional[Answer]) -> str:
+    """The status, and what kind of result it carries."""
+    if answer is None:
+        return "cancelled"
+    if answer.stream is not None:
+        return f"{answer.status} stream"
+    result = json.loads(answer.body).get("result", {}) if answer.body else {}
+    parts = [result.get("resultType"), "isError" if result.get("isError") else None]
+    return " ".join([str(answer.status), *(part for part in parts if part)])
