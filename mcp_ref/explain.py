@@ -174,8 +174,8 @@ def trace(request: Request, error: Optional[McpError], answer: Optional[Answer],
     what = f"{_plain(request.method) or '?'} id={shown(request.id) if request.id is not None else '-'}:"
     end = " ".join([*_handled(request), f"{seconds * 1000:.1f} ms"])
     if error is None:
-        passed = names[: reached + 1] + ["handler"] * (request.id is not None)
-        return " ".join([what, *(f"{name} ok" for name in passed), f"-> {_came_to(answer)}", end])
+        last = "" if request.id is None else "handler ok " if answer is not None else "handler "
+        return " ".join([what, *(f"{name} ok" for name in names[: reached + 1]), f"{last}-> {_came_to(answer)}", end])
     code = f"{error.code} " if isinstance(error, ProtocolError) else ""
     status = error.status if isinstance(error, (ProtocolError, HTTPError)) else 500
     message: Any = error.message if isinstance(error, ProtocolError) else ""

@@ -1,5 +1,7 @@
 """The command line of the server: it starts, says where it is, is told what is wrong, and stops cleanly."""
 
+import contextlib
+import io
 import os
 import re
 import shlex
@@ -10,12 +12,33 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from inspect import signature
 from pathlib import Path
+from unittest import mock
 
 from mcp_ref import cli
+from mcp_ref.base.errors import ERRORS
+from mcp_ref.cli.program import called, parser
+from mcp_ref.explain import explain, ids_in, statements
 from mcp_ref.ladder import LADDER
+from mcp_ref.transports.http_server import HTTPServer, Limits
 
 from .support import ROOT, RawClient, message
+
+
+def run(*arguments):
+    """(status, standard output, standard error) of one command, in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            status = cli.main(list(arguments))
+        except SystemExit as stop:
+            status = stop.code
+    return status, out.getvalue(), err.getvalue()
+
+
+def cli_status(*arguments):
+    return run(*arguments)[0]
 
 
 class Serving(unittest.TestCase):
@@ -24,8 +47,8 @@ class Serving(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
 
-    def start(self, *arguments, **environment):
-        process = subprocess.Popen([sys.executable, "-m", "mcp_ref", "serve", *arguments], cwd=self.folder, text=True,
+    def start(self, *arguments, cwd=None, **environment):
+        process = subprocess.Popen([sys.executable, "-m", "mcp_ref", "serve", *arguments], cwd=cwd or self.folder,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
                                    env={**os.environ, "PYTHONPATH": str(ROOT), **environment})
         self.addCleanup(process.communicate)
@@ -118,19 +141,72 @@ class Serving(unittest.TestCase):
             client.request(message("tools/call", {"name": "nothing"}, id=3))
             self.assertEqual(client.response().status, 400)
         passed = [f"{rung.name} ok" for rung in LADDER]
-        self.assertEqual(process.stderr.readline(), "tools/call id=1: " + " ".join(passed) + "\n")
-        self.assertEqual(process.stderr.readline(),
-                         "nothing id=2: " + " ".join(passed[:-1]) + " method NO -> 404 -32601 Method not found\n")
+        self.assertRegex(process.stderr.readline(), "^tools/call id=1: " + " ".join(passed) +
+                         r" handler ok -> 200 complete \(book, round 1\) [0-9.]+ ms$")
+        self.assertRegex(process.stderr.readline(), "^nothing id=2: " + " ".join(passed[:-1]) +
+                         " method NO -> 404 -32601 Method not found [0-9.]+ ms$")
         self.assertIn(" ".join(passed) + " handler NO -> 400 -32602", process.stderr.readline())
 
+    def test_a_module_or_a_file_with_one_server(self):
+        self.module("travel", "from mcp_ref import Server\nimport helper\nmade = again = Server(helper.NAME, '1')\n")
+        self.module("helper", "NAME = 'travel'")
+        self.module("two", "from travel import made\nfrom mcp_ref import Server\nother = Server('x', '1')")
+        (self.folder / "my-server.py").write_text("import mcp_ref\nx = mcp_ref.Server('mine', '1')", encoding="utf-8")
+        away = self.folder / "away"
+        away.mkdir()
+        whole = str(self.folder / "travel.py")
+        for name, says in (("travel", "travel at"), ("travel.py", "travel at"), (whole, "travel at"),
+                           ("../travel.py:again", "travel at"), ("../my-server.py", "mine at"), ("two:other", "x at")):
+            process = self.start(name, "--port", "0", cwd=away if "/" in name else self.folder)
+            self.assertIn(says, process.stdout.readline(), name)
+            process.terminate()
+        self.fails("two", says="several servers; say which: two:made, two:other")
+        self.fails("helper.py", says="helper.py has no Server")
+        self.fails("none.py", says="no file none.py")
+        self.fails("two:helper", says="has no helper")
+
+    def test_a_server_of_another_copy_is_named_with_both(self):
+        shutil.copytree(ROOT / "mcp_ref", self.folder / "vendored", ignore=shutil.ignore_patterns("__pycache__"))
+        self.module("travel", "from vendored import Server\nclass Mine(Server):\n    pass\nserver = Mine('x', '1')")
+        for name in ("travel", "travel:server", "travel.py"):
+            self.fails(name, says="Server of another copy of this package: it comes from vendored in "
+                                  f"{self.folder / 'vendored'}, and this is mcp_ref in {ROOT / 'mcp_ref'}")
+
+    def test_bounds_of_the_transport_and_the_state(self):
+        process = self.start("--port", "0", "--state-ttl", "60", "--trace")
+        with RawClient(self.banner(process)[0]) as client:
+            client.request(message("tools/call", {"name": "greet"}))
+            client.response()
+        self.assertIn("-> 200 input_required (greet, round 1) ", process.stderr.readline())
+        for option in ("--state-ttl", "--max-body"):
+            self.assertEqual(cli_status("serve", option, "x"), 2)
+
+    @unittest.skipUnless("max_body" in signature(Limits).parameters, "Limits has no max_body yet")
+    def test_a_body_beyond_the_bound(self):
+        with RawClient(self.banner(self.start("--port", "0", "--max-body", "1000"))[0]) as client:
+            client.request(message("tools/call", {"name": "echo", "arguments": {"text": "x" * 1000}}))
+            self.assertEqual(client.response().status, 413)
+        self.fails("--max-body", "0", says="0")
+
+    @unittest.skipUnless("health" in signature(HTTPServer).parameters, "HTTPServer has no health yet")
+    def test_health(self):
+        url = self.banner(self.start("--port", "0", "--health", "/healthz"))[0]
+        with RawClient(url) as client:
+            client.send(b"GET /healthz HTTP/1.1\r\nHost: probe.example\r\n\r\n")
+            self.assertEqual(client.response().status, 200)
+
     def test_what_cannot_be_served(self):
-        self.module("broken", "1/0")
+        self.module("broken", "\n1/0")
+        self.module("garbled", "def")
         self.module("empty", "server = 7")
         self.module("wrong", "import os\nos.nothing")
         self.module("leaves", "raise SystemExit(3)")
         self.fails("travel", says="MODULE:SERVER")
         self.fails("nowhere:server", says="nowhere")
-        self.fails("broken:server", says="ZeroDivisionError")
+        where = f"({self.folder / 'broken.py'}, line 2)"
+        self.fails("broken:server", says=f"ZeroDivisionError: division by zero {where}")
+        self.fails("garbled.py", says="SyntaxError")
+        self.fails("a/b", says="MODULE:SERVER")
         self.fails("empty:server", says="not a mcp_ref Server")
         self.fails("empty:other", says="other")
         self.fails("wrong:server", says="nothing")
@@ -164,52 +240,127 @@ class Serving(unittest.TestCase):
 
 
 class Explaining(unittest.TestCase):
-    def run_cli(self, *arguments):
-        done = subprocess.run([sys.executable, "-m", "mcp_ref", *arguments], cwd=ROOT, capture_output=True,
-                              encoding="utf-8", timeout=20)
-        return done.returncode, done.stdout, done.stderr
-
-    def test_explain(self):
-        status, whole, _ = self.run_cli("explain")
+    def test_the_ladder_and_its_parts(self):
+        status, whole, _ = run("explain")
         self.assertEqual(status, 0)
         self.assertEqual([name for name in re.findall(r"^\d (\w+)", whole, re.M)],
                          [rung.name for rung in LADDER] + ["handler"])
         for topic, name in (("-32020", "mirrors"), ("accept", "accept"), ("406", "accept"), ("-32021", "handler")):
-            status, text, _ = self.run_cli("explain", topic)
+            status, text, _ = run("explain", topic)
             self.assertEqual(status, 0)
             self.assertIn(name, text)
             self.assertLess(len(text), len(whole))
-        status, _, err = self.run_cli("explain", "banana")
+        status, _, err = run("explain", "banana")
         self.assertEqual((status, len(err.splitlines())), (2, 1))
 
-    @unittest.skipUnless(os.path.exists("/dev/full"), "no device here that is full")
-    def test_a_full_device_is_told_in_one_line(self):
-        for arguments in (["serve", "--port", "0"], ["explain"]):
-            with open("/dev/full", "w", encoding="utf-8") as full:
-                done = subprocess.run([sys.executable, "-m", "mcp_ref", *arguments], cwd=ROOT, stdout=full,
-                                      stderr=subprocess.PIPE, text=True, timeout=20)
-            self.assertEqual(done.returncode, 1, done.stderr)
-            self.assertRegex(done.stderr, r"\Amcp_ref: [^\n]+\n\Z")
+    def test_a_code_or_a_status_marks_its_lines(self):
+        for topic in [str(error.defined) for error in ERRORS] + ["406", "413"]:
+            marked = [line for line in explain(topic).splitlines() if line.startswith("  > answers")]
+            self.assertTrue(marked, topic)
+            self.assertTrue(all(topic in line.split()[2:4] for line in marked), marked)
+            others = [line for line in explain(topic).splitlines() if line.startswith("    answers")]
+            self.assertFalse(any(topic in line.split()[1:3] for line in others), topic)
+        self.assertNotIn("  > ", explain() + explain("accept"))
 
-    def test_a_reader_that_left_is_no_news(self):
-        reading, writing = os.pipe()
-        os.close(reading)
-        try:
-            done = subprocess.run([sys.executable, "-m", "mcp_ref", "explain"], cwd=ROOT, stdout=writing,
-                                  stderr=subprocess.PIPE, text=True, timeout=20)
-        finally:
-            os.close(writing)
-        self.assertEqual((done.returncode, done.stderr), (1, ""))
+    def test_an_id(self):
+        for topic in ("HTTP-14", "http-14"):
+            text = explain(topic)
+            for words in ("HTTP-14  A request is answered either as", "level    MUST (server, http)", "rung     accept",
+                          "page     basic/transports/streamable-http#sending-messages",
+                          "module   transports.http_server", "test     test_http_server.Streams.test_progress"):
+                self.assertIn(words, text)
+        for row in statements()[::40]:
+            self.assertIn(row.sentence, explain(row.id))
+        self.assertEqual(list(ids_in("BASE-01, HTTP-34 to HTTP-36, CANC-06 to 07 and MRTR-01..02 (RFC-1)")),
+                         ["BASE-01", "HTTP-34", "HTTP-35", "HTTP-36", "CANC-06", "CANC-07", "MRTR-01", "MRTR-02"])
 
-    def test_every_command_has_help(self):
-        status, text, _ = self.run_cli("--help")
+    def test_a_page(self):
+        site = "https://modelcontextprotocol.io/specification/2026-07-28/"
+        for topic in ("basic/patterns/mrtr", "mrtr", site + "basic/patterns/mrtr"):
+            text = explain(topic)
+            self.assertTrue(text.startswith("basic/patterns/mrtr\n    module   "), topic)
+            self.assertIn("patterns.state_sealer", text)
+            self.assertEqual(len(re.findall("^    MRTR-", text, re.M)),
+                             sum(row.page.startswith("basic/patterns/mrtr#") for row in statements()))
+        section = explain("streamable-http#sending-messages")
+        self.assertIn("HTTP-14", section)
+        self.assertNotIn("HTTP-54", section)
+        self.assertIn("\nbasic/transports/index\n", explain("index"))
+        self.assertIn("basic/index", explain("index"))
+
+    def test_away_from_the_repository_there_are_no_tests_to_name(self):
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copytree(ROOT / "mcp_ref", Path(folder) / "other", ignore=shutil.ignore_patterns("__pycache__"))
+            done = subprocess.run([sys.executable, "-m", "other", "explain", "HTTP-14"], cwd=folder,
+                                  capture_output=True, encoding="utf-8", timeout=20)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("module   transports.http_server", done.stdout)
+        self.assertNotIn("test ", done.stdout)
+
+
+class Program(unittest.TestCase):
+    def test_every_command_has_help_with_the_statuses(self):
+        status, text, _ = run("--help")
         self.assertEqual(status, 0)
-        for command in cli.parser()._subparsers._group_actions[0].choices:
+        for command in parser()._subparsers._group_actions[0].choices:
             self.assertIn(command, text)
-            status, told, _ = self.run_cli(command, "--help")
+            status, told, _ = run(command, "--help")
             self.assertEqual(status, 0)
+            for line in ("  0    done", "  1    ", "  2    ", "  3    ", "  130  "):
+                self.assertIn("\n" + line, told, command)
             self.assertEqual("--no-input" in told, "asked in the terminal" in told, f"{command} asks, or does not")
-        self.assertEqual(self.run_cli()[::2], (2, text), "without a command, the help is what went wrong")
+        self.assertEqual(run()[::2], (2, text), "without a command, the help is what went wrong")
+
+    def test_version(self):
+        self.assertRegex(run("--version")[1], r"^mcp_ref \d+\.\d+\.\d+ \(Model Context Protocol 2026-07-28\)\n$")
+
+    def test_it_is_named_as_it_was_called(self):
+        with mock.patch.object(sys, "argv", ["/x/mcp_ref/__main__.py"]):
+            self.assertRegex(called(), r"^py\S* -m mcp_ref$")
+        for given in ("dist/mcp_ref.pyz", "/nowhere/mcp-ref"):
+            with mock.patch.object(sys, "argv", [given]):
+                self.assertEqual(called(), given)
+                self.assertIn(f"usage: {given} ", run("--help")[1])
+        with tempfile.TemporaryDirectory() as folder:
+            script = Path(folder) / "mcp-ref"
+            script.touch(mode=0o755)
+            with mock.patch.object(sys, "argv", [str(script)]), mock.patch.dict(os.environ, {"PATH": folder}):
+                self.assertEqual(called(), "mcp-ref")
+            shutil.copytree(ROOT / "mcp_ref", Path(folder) / "app" / "_vendor" / "mcp_ref",
+                            ignore=shutil.ignore_patterns("__pycache__"))
+            done = subprocess.run([sys.executable, "-m", "app._vendor.mcp_ref", "--help"], cwd=folder,
+                                  capture_output=True, encoding="utf-8", timeout=20)
+            self.assertIn(" -m app._vendor.mcp_ref [-h]", done.stdout)
+
+    def test_secrets_are_not_repeated(self):
+        for words in (("discover", "http://x/", "--headr", "Authorization: Bearer s3cret"),
+                      ("discover", "http://x/", "--headers=X-Api-Key: s3cret"), ("discover", "a", "http://u:s3cret@x/"),
+                      ("call", "http://x/", "t", "--timeout", "token=s3cret")):
+            status, out, err = run(*words)
+            self.assertEqual(status, 2, err)
+            self.assertNotIn("s3cret", out + err)
+        self.assertIn("--state-key-env", run("serve", "--state-key-env")[2])
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "this system has no device that is full")
+    def test_output_that_cannot_be_written(self):
+        for words in (["explain"], ["serve", "--port", "0"], ["--version"]):
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                done = subprocess.run([sys.executable, "-m", "mcp_ref", *words], cwd=ROOT, stdout=full,
+                                      stderr=subprocess.PIPE, encoding="utf-8", timeout=20)
+            self.assertEqual((done.returncode, done.stderr),
+                             (1, "mcp_ref: cannot write the output: No space left on device\n"), words)
+
+    @unittest.skipIf(os.name == "nt", "no pipes of this kind")
+    def test_output_that_nobody_reads_on(self):
+        for words in ("explain", "--version"):
+            ours, theirs = os.pipe()
+            os.close(ours)
+            try:
+                done = subprocess.run([sys.executable, "-m", "mcp_ref", words], cwd=ROOT, stdout=theirs,
+                                      stderr=subprocess.PIPE, encoding="utf-8", timeout=20)
+            finally:
+                os.close(theirs)
+            self.assertEqual((done.returncode, done.stderr), (1, ""))
 
 
 if __name__ == "__main__":

@@ -9,11 +9,12 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 from typing import Any, List, NamedTuple
 from unittest import mock
 
-from mcp_ref.base.meta import CLIENT_CAPABILITIES, SERVER_INFO, SUBSCRIPTION_ID
+from mcp_ref.base.meta import CLIENT_CAPABILITIES, LOG_LEVEL, SERVER_INFO, SUBSCRIPTION_ID
 from mcp_ref.cli import main
 from mcp_ref.cli.arguments import from_pairs
 from mcp_ref.demo import library
@@ -99,6 +100,33 @@ class Arguments(Case):
             run("call", stub.url, "t", "--json", '{"n": "abc", "zip": 1}')
         self.assertEqual(stub.seen[0].params["arguments"], {"n": "abc", "zip": 1})
 
+    def test_files_and_standard_input(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            text, octets = os.path.join(folder, "text"), os.path.join(folder, "octets")
+            with open(text, "w", encoding="utf-8", newline="") as file:
+                file.write("7\n")
+            with open(octets, "wb") as file:
+                file.write(b"\xff")
+            given = [f"zip=@{text}", f"n=@{text}", "s=@@home", "note=a@b"]
+            with Stub(result(tools=[TOOL]), said()) as stub:
+                done = run("call", stub.url, "t", *[part for each in given for part in ("--arg", each)])
+                self.assertEqual(done.status, 0, done.err)
+            self.assertEqual(stub.seen[1].params["arguments"], {"zip": "7\n", "n": 7, "s": "@home", "note": "a@b"})
+            with open(text, "w", encoding="utf-8-sig") as file:
+                file.write('{"a": "é"}')
+            for value, piped in ((f"@{text}", ""), ("-", '{"a": "é"}'), ("@-", '{"a": "é"}\n')):
+                with Stub(said()) as stub:
+                    self.assertEqual(run("call", stub.url, "t", "--json", value, stdin=io.StringIO(piped)).status, 0)
+                self.assertEqual(stub.seen[0].params["arguments"], {"a": "é"})
+            with Stub(result(tools=[TOOL])) as stub:
+                for options, words in ((("--json", f"@{folder}/none"), "none': No such file"),
+                                       (("--json", f"@{octets}"), "no text in UTF-8"), (("--json", "@"), "cannot read"),
+                                       (("--arg", f"s=@{folder}"), "cannot read"), (("--json", "-"), "not valid JSON"),
+                                       (("--json", "-", "--stdin"), "for one thing alone"),
+                                       (("--arg", "a=@-", "--arg", "b=@-"), "for one thing alone")):
+                    self.fails(run("call", stub.url, "t", *options), 2, words)
+                self.assertEqual(stub.seen, [])
+
     def test_schemas_that_make_no_sense_are_no_obstacle(self) -> None:
         odd: List[Any] = [True, 7, {"type": 7}, {"type": []}, {"anyOf": 3}, {"$ref": "#/x"}, {"$ref": "http://x"},
                           {"$ref": "#/properties/a"}, {"enum": []}]
@@ -163,6 +191,55 @@ class Output(Case):
             self.assertEqual(screen.getvalue(), "a\\x1b[2Jb\n\tc\n")
 
 
+    def test_json_is_safe_and_valid_on_a_terminal(self) -> None:
+        text = "a\x1b[2J\x9b\u202eé"
+        with Stub(said(text)) as stub:
+            screen = Terminal()
+            with contextlib.redirect_stdout(screen):
+                main(["call", stub.url, "t", "--output", "json"])
+            self.assertNotRegex(screen.getvalue(), "[\x1b\x9b\u202e]")
+            self.assertEqual(json.loads(screen.getvalue())["content"][0]["text"], text)
+        with Stub(result(content=[], structuredContent={"x": text})) as stub:
+            screen = Terminal()
+            with contextlib.redirect_stdout(screen):
+                main(["call", stub.url, "t"])
+            self.assertEqual(json.loads(screen.getvalue()), {"x": text})
+
+    def test_a_servers_log(self) -> None:
+        notes = [{"jsonrpc": "2.0", "method": "notifications/message", "params": params} for params in (
+            {"level": "warning", "logger": "travel", "data": "late\n\x1b"}, {"level": "error", "data": {"é": 1}})]
+        with Stub(events(*notes, last=said())) as stub:
+            self.assertEqual(run("call", stub.url, "t", "--log-level", "warning"),
+                             Done(0, "ok\n", 'warning travel: late\\n\\x1b\nerror: {"é": 1}\n'))
+            self.assertEqual(run("call", stub.url, "t"), Done(0, "ok\n", ""))
+            self.assertEqual(run("call", stub.url, "t", "--log-level", "loud").status, 2)
+        self.assertEqual([seen.params["_meta"].get(LOG_LEVEL) for seen in stub.seen], ["warning", None])
+
+    def test_pretty(self) -> None:
+        with Stub(said("hi")) as stub:
+            done = run("call", stub.url, "t", "--pretty")
+        self.assertIn('\n\n{\n  "jsonrpc": "2.0",\n', done.out)
+        self.assertIn('        "text": "hi"\n', done.out)
+        with Stub(raw(200, b"login: {\n7\n{broken\n", "text/html")) as stub:
+            self.assertIn("\n\nlogin: {\n7\n{broken\n", run("call", stub.url, "t", "--pretty").out)
+
+    def test_completion(self) -> None:
+        more = {"completion": {"values": ["Flatland", "a\nb"], "hasMore": True, "total": 9}}
+        with Stub(result(**more), result(completion={"values": []})) as stub:
+            self.assertEqual(run("complete", stub.url, "review", "title", "Fl", "--arg", "tone=kind"),
+                             Done(0, "Flatland\na\\nb\n", "mcp_ref: there are more, 9 in all\n"))
+            self.assertEqual(run("complete", stub.url, "library://books/{number}", "number"), Done(0, "", ""))
+            self.assertEqual(json.loads(run("complete", stub.url, "p", "a", "--output", "json").out), {"values": []})
+        self.assertEqual([seen.params["ref"] for seen in stub.seen], [
+            {"type": "ref/prompt", "name": "review"}, {"type": "ref/resource", "uri": "library://books/{number}"},
+            {"type": "ref/prompt", "name": "p"}])
+        self.assertEqual(stub.seen[0].params["argument"], {"name": "title", "value": "Fl"})
+        self.assertEqual(stub.seen[0].params["context"], {"arguments": {"tone": "kind"}})
+        self.assertEqual(stub.seen[1].params["argument"], {"name": "number", "value": ""})
+        with HTTPServer(library, port=0) as running:
+            self.assertEqual(run("complete", running.url, "library://books/{number}", "number", "2").out, "2\n")
+
+
 class Failures(Case):
     def test_the_server_says_no(self) -> None:
         with Stub(error(-32602, "bad\x1b\nthing", data={"supported": ["x"]})) as stub:
@@ -215,6 +292,41 @@ class Input(Case):
             run("call", stub.url, "t")
         declared = [seen.params["_meta"][CLIENT_CAPABILITIES] for seen in stub.seen]
         self.assertEqual(declared, [{}, {"elicitation": {"form": {}, "url": {}}}])
+
+
+    def test_an_interrupt_at_a_question_cancels_it_and_ends_with_130(self) -> None:
+        class Interrupted(Terminal):
+            def readline(self, *_: Any) -> Any:
+                raise KeyboardInterrupt
+
+        with Stub(asks(FORM), said()) as stub:
+            done = run("call", stub.url, "t", stdin=Interrupted())
+        self.assertEqual((done.status, done.out), (130, "ok\n"))
+        self.assertEqual(stub.seen[1].params["inputResponses"], {"a": {"action": "cancel"}})
+        with Stub(LISTED) as stub:
+            self.assertEqual(run("prompt", stub.url, "p", stdin=Interrupted()).status, 130)
+
+    def test_an_interrupt_while_waiting(self) -> None:
+        asked, over = threading.Event(), threading.Event()
+
+        def waiting(seen: Any) -> Any:
+            asked.set()
+            over.wait(10)
+            return said()(seen)
+
+        for words in (["call", "URL", "t"], ["send", "URL", "tools/list"], ["list", "URL"]):
+            asked.clear()
+            with Stub(waiting) as stub:
+                command = [sys.executable, "-m", "mcp_ref", *(stub.url if word == "URL" else word for word in words)]
+                process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
+                try:
+                    self.assertTrue(asked.wait(10))
+                    process.send_signal(signal.SIGINT)
+                    self.assertEqual((*process.communicate(timeout=10), process.returncode), ("", "", 130))
+                finally:
+                    process.kill()
+                    over.set()
+                over.clear()
 
 
 class Resources(Case):

@@ -1,13 +1,17 @@
 """The ladder: every failing rung answers with its status, code, id and data, and the first that fails answers."""
 
+import json
+import re
 import unittest
+from unittest import mock
 
-from mcp_ref import ProtocolError, Server, form, link, roots, sampling
+from mcp_ref import ProtocolError, Server, ToolError, form, link, roots, sampling
 from mcp_ref.base.errors import ERRORS, HeaderMismatch, MissingClientCapability, UnsupportedProtocolVersion, received
 from mcp_ref.base.meta import CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION
-from mcp_ref.base.request import Head
+from mcp_ref.base.request import Head, Request
 from mcp_ref.explain import explain, statements
 from mcp_ref.ladder import HANDLER, LADDER
+from mcp_ref.patterns.cancellation import Cancelled
 from mcp_ref.transports.endpoint import Endpoint
 
 from .support import call, exchange, headers, message, meta, post, stdio
@@ -302,6 +306,49 @@ class Table(unittest.TestCase):
         known = {row.id for row in statements()}
         for rung in LADDER:
             self.assertLessEqual(set(rung.ids), known, rung.name)
+
+
+class Traces(unittest.TestCase):
+    def test_it_goes_on_past_the_ladder(self):
+        server = make()
+        lines = []
+        server.on_trace = lines.append
+
+        @server.tool
+        def ask(ctx) -> str:
+            raise ToolError(ctx.ask({"n": form("n?", {"n": {"type": "string"}})})["n"]["action"])
+
+        first = call(server, "ask").result
+        call(server, "ask", requestState=first["requestState"], inputResponses={"n": {"action": "decline"}})
+        call(server, "echo", {"text": 7})
+        call(server, "ask", capabilities={})
+        call(server, "echo", requestState="x")
+        post(server, {"jsonrpc": "2.0", "method": "notifications/x", "params": {}})
+        post(server, message("server/discover"))
+        ends = [line.partition(" ok handler ")[2] or line.partition(": ")[2] for line in lines]
+        self.assertEqual([re.sub(r" [0-9.]+ ms$", "", end) for end in ends], [
+            "ok -> 200 input_required (ask, round 1)", "ok -> 200 complete isError (ask, round 2)",
+            "ok -> 200 complete isError", mock.ANY, mock.ANY, "door ok accept ok framing ok -> 202",
+            "ok -> 200 complete"])
+        self.assertRegex(ends[3], r"^NO -> 400 -32021 .* \(ask, round 1\) [0-9.]+ ms$")
+        self.assertRegex(ends[4], r"^NO -> 400 -32602 .*requestState.* [0-9.]+ ms$")
+
+    def test_whoever_left_is_told_of_too(self):
+        server = make()
+        lines = []
+        server.on_trace = lines.append
+        body = json.dumps(message("tools/call", {"name": "leave"})).encode()
+        request = Request(lambda: body)
+
+        @server.tool
+        def leave(ctx) -> str:
+            request.cancelled = True
+            ctx.check_cancelled()
+            return ""
+
+        with self.assertRaises(Cancelled):
+            server.handle(request)
+        self.assertRegex(lines[0], r" handler -> cancelled \(leave, round 1\) [0-9.]+ ms$")
 
 
 class Hosts(unittest.TestCase):

@@ -1,11 +1,40 @@
 """The terminal that asks the user for a server: what it shows, what it takes, and what it sends."""
 
 import io
+import os
+import select
+import threading
 import unittest
 from typing import Any, Dict, Tuple
+from unittest import mock
 
-from mcp_ref.cli.screen import printable
-from mcp_ref.cli.terminal import suspicions, terminal
+from mcp_ref.cli.screen import cells
+from mcp_ref.cli.terminal import Interrupted, suspicions, terminal
+
+try:
+    import pty
+except ImportError:  # no Unix
+    pty = None  # type: ignore[assignment]
+
+
+class Screen(io.StringIO):
+    """A terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+class Keys(Screen):
+    """A terminal's keys, whose lines the screen shows."""
+
+    def __init__(self, text: str, screen: io.StringIO) -> None:
+        super().__init__(text)
+        self._screen = screen
+
+    def readline(self, *_: Any) -> str:
+        line = super().readline()
+        self._screen.write(line)
+        return line
 
 
 def ask(properties: Dict[str, Any], *lines: str, required: Any = (), text: str = "Who are you?") -> Tuple[Any, str]:
@@ -77,13 +106,64 @@ class Forms(unittest.TestCase):
         self.assertEqual(ask(properties, "x")[0], {"action": "cancel"}, "end of input")
 
     def test_an_interrupt_cancels(self) -> None:
-        class Interrupted(io.StringIO):
+        class Stopped(io.StringIO):
             def readline(self, *_: Any) -> Any:
                 raise KeyboardInterrupt
 
         schema = {"type": "object", "properties": {"a": {"type": "string"}}}
-        made = terminal({"message": "m", "requestedSchema": schema}, input=Interrupted(), output=io.StringIO())
+        made = terminal({"message": "m", "requestedSchema": schema}, input=Stopped(), output=io.StringIO())
         self.assertEqual(made, {"action": "cancel"})
+        self.assertIsInstance(made, Interrupted)
+
+    def test_the_summary_has_what_is_left_out_and_choices_by_name(self) -> None:
+        hues = {"type": "string", "oneOf": [{"const": "#f00", "title": "Red"}], "default": "#f00"}
+        many = {"type": "array", "items": {"anyOf": hues["oneOf"]}}
+        made, shown = ask({"a": {"type": "string"}, "hue": hues, "b": {"type": "boolean", "default": False},
+                           "many": many}, "", "", "", "1", "s")
+        self.assertEqual(made, accepted(hue="#f00", b=False, many=["#f00"]))
+        self.assertIn("hue (a number or value, optional) [Red (#f00)]: ", shown)
+        self.assertIn("b (yes or no, optional) [no]: ", shown)
+        self.assertTrue(shown.index("  a is left out\n") < shown.index("  hue = Red (#f00)\n  b = no\n  many = Red"))
+
+    def test_on_a_terminal_it_wraps_at_words(self) -> None:
+        field = {"type": "string", "title": "日本語の長い文章" * 4, "description": "what the traveller wants " * 9,
+                 "enum": ["a choice of very many words " * 3, "b"]}
+        screen, url = Screen(), "https://x.example/" + "a" * 80
+        with mock.patch.dict("os.environ", {"COLUMNS": "40"}):
+            terminal({"message": "Please tell us all about it. " * 5, "requestedSchema": {
+                "type": "object", "properties": {"a": field}}}, "http://s/mcp", Keys("1\ns\n", screen), screen)
+            terminal({"mode": "url", "message": "m", "url": url}, "s", Keys("n\n", screen), screen)
+        for line in screen.getvalue().splitlines():
+            self.assertTrue(cells(line) <= 41 or url in line, line)
+        for words in ("  | Please tell us all about it. Please\n  | tell", f"  URL:  {url}\n",
+                      "    1. a choice of very many\n       words a"):
+            self.assertIn(words, screen.getvalue())
+
+    def test_where_nobody_sits_it_says_what_lines_it_expects(self) -> None:
+        _, shown = ask({"a": {"type": "string"}, "b\x1b": {"type": "string"}})
+        self.assertIn("lines that the input is to hold: a, b\\x1b, then send, edit, decline or cancel; its end", shown)
+        _, shown = talk({"mode": "url", "message": "m", "url": "https://x.example/"})
+        self.assertIn("yes, no or cancel", shown)
+        screen = Screen()
+        terminal({"message": "m", "requestedSchema": {"type": "object", "properties": {}}}, "s", Screen("s\n"), screen)
+        self.assertNotIn("The lines", screen.getvalue())
+
+    @unittest.skipUnless(pty, "this system has no pseudo-terminals")
+    def test_what_was_typed_before_the_question_is_no_answer(self) -> None:
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        with open(theirs, encoding="utf-8", closefd=True) as source:
+            os.write(ours, b"evil\ns\n")
+            select.select([source], [], [], 10)
+            shown = Screen()
+            told = threading.Event()
+            shown.write = lambda text: told.set() if "a (text" in text else None  # type: ignore
+            typing = threading.Thread(target=lambda: told.wait(10) and os.write(ours, b"Ada\ns\n"))
+            typing.start()
+            made = terminal({"message": "m", "requestedSchema": {"type": "object", "properties": {
+                "a": {"type": "string"}}}}, "s", source, shown)
+            typing.join()
+        self.assertEqual(made, accepted(a="Ada"))
 
     def test_a_servers_text_cannot_drive_the_terminal(self) -> None:
         field = {"type": "string", "title": "t\u202e", "enum": ["\x07"]}
@@ -91,9 +171,6 @@ class Forms(unittest.TestCase):
         self.assertNotRegex(shown, "[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]")
         self.assertIn("\\x1b[1m", shown)
         self.assertIn("  | Trust us: y", shown, "each line of the server's is marked as such")
-
-    def test_printable(self) -> None:
-        self.assertEqual(printable("aé世\n\t\x00\u2028\ud800", keep="\n"), "aé世\n\\t\\x00\\u2028\\ud800")
 
     def test_a_surrogate_from_the_terminal_is_asked_again(self) -> None:
         made, _ = ask({"a": {"type": "string"}}, "x\udcff", "x", "s")

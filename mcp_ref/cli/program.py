@@ -80,10 +80,13 @@ def called() -> str:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Complains without repeating what may be a secret."""
+    """Complains without repeating what may be a secret, and not in vain where its output cannot be written."""
 
     def error(self, message: str) -> NoReturn:
         super().error(_SECRET.sub(lambda found: (found.group(1) or "") + "…", message))
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        print(message, end="", file=file or sys.stderr, flush=True)
 
 
 def parser(client: bool = True) -> argparse.ArgumentParser:
