@@ -10,6 +10,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import era_stub
 from mcp_ref.ladder import LADDER
 
 from .support import ROOT, RawClient, message
@@ -27,6 +28,7 @@ class Readme(unittest.TestCase):
         self.folder = Path(folder.name)
         for name in ("mcp_ref", "tests"):
             shutil.copytree(ROOT / name, self.folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(ROOT / "era_stub.py", self.folder)
         for name, snippet in (("travel", 0), ("garden", 1), ("vault", 2), ("test_travel", 4)):
             (self.folder / f"{name}.py").write_text(SNIPPETS[snippet], encoding="utf-8")
 
@@ -83,15 +85,43 @@ class Readme(unittest.TestCase):
 
     def test_the_rest_of_the_commands(self):
         for line in LINES:
-            if "explain" in line:
+            if "explain" in line or line.startswith("python3 -m tests "):
                 self.run_line(*self.command(line))
             elif "unittest" in line:
                 self.run_line(*self.command(line))
             elif "_vendor" in line:
                 self.run_line(["sh", "-c", line.replace("python3", sys.executable)])
             else:
-                self.assertTrue("http://127" in line or " serve" in line or line == "python3 -m tests",
+                self.assertTrue("http://127" in line or " serve" in line or "era_stub" in line
+                                or line == "python3 -m tests",
                                 f"no test runs {line!r}")
+
+    def test_the_walkthrough(self):
+        lines = [line for line in LINES if "8800" in line]
+        command, environment = self.command(lines[0].replace("8800", "0"))
+        code = ("import sys, era_stub; made = era_stub.Fixture\n"
+                "def fixture(*given):\n    server = made(*given)\n    print(server.server_address[1], flush=True)\n"
+                "    return server\nera_stub.Fixture = fixture\nera_stub.main(sys.argv[1:])")
+        process = subprocess.Popen([command[0], "-c", code, *command[2:]], cwd=self.folder, env=environment,
+                                   stdout=subprocess.PIPE, encoding="utf-8")
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        place = f"127.0.0.1:{process.stdout.readline().strip()}"
+        answers = []
+        for line in lines[1:]:
+            command, environment = self.command(line.replace("127.0.0.1:8800", place))
+            done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, encoding="utf-8",
+                                  timeout=60)
+            self.assertEqual(done.stderr, "", line)
+            answers.append((done.returncode, re.search(r"input_required|-32\d{3}|Not Acceptable", done.stdout).group()))
+        self.assertEqual(answers, [(0, "input_required"), (1, "-32021"), (1, "-32020"), (1, "-32020"),
+                                   (1, "Not Acceptable"), (1, "-32600")])
+        self.assertEqual((self.folder / "methods.log").read_text(encoding="utf-8").splitlines(), [
+            "tools/call", "tools/call", "tools/list", "tools/list", "tools/list", "None"])
+
+    def test_every_mode_of_the_fixture_is_told(self):
+        for mode in (*era_stub.MODERN_MODES, *era_stub.LEGACY_MODES, *era_stub.FIXED_ANSWERS):
+            self.assertRegex(TEXT, rf"(?m)^\| .*`{mode}`.* \|$")
 
     def test_the_snippets(self):
         url = self.serve("python3 -m mcp_ref serve travel:server")

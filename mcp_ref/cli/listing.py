@@ -58,7 +58,9 @@ def _items(client: "Client", kind: str) -> List[Item]:
         "templates": client.list_resource_templates, "prompts": client.list_prompts}
     try:
         return listings[kind]()
-    except MethodNotFound:
+    except MethodNotFound as error:
+        if error.note:  # it is another era that is missing
+            raise
         return []
 
 
