@@ -1,6 +1,7 @@
 """What holds of the package as a whole: its imports, its vendoring, its zipapp, and what it says of itself."""
 
 import ast
+import importlib
 import inspect
 import json
 import re
@@ -107,7 +108,7 @@ class PublicNames(unittest.TestCase):
 
     def test_the_package_says_that_it_is_typed(self):
         self.assertTrue((ROOT / "mcp_ref" / "py.typed").exists())
-        self.assertIn('mcp_ref = ["py.typed"]', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+        self.assertIn('mcp_ref = ["py.typed", "spec/*.tsv"]', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
     def test_help_tells_every_option(self):
         for method in (Server.tool, Server.resource, Server.prompt, Server.add_folder, Server.serve, Server.__init__,
@@ -194,6 +195,21 @@ class Vendoring(unittest.TestCase):
             done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn("echo", json.loads(done.stdout))
+
+    def test_a_server_of_another_copy_is_named_with_both(self):
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copytree(ROOT / "mcp_ref", Path(folder) / "vendored", ignore=shutil.ignore_patterns("__pycache__"))
+            sys.path.insert(0, folder)
+            self.addCleanup(sys.path.remove, folder)
+            vendored = importlib.import_module("vendored")
+            where = (f"a Server of another copy of this package: it comes from vendored in {folder}/vendored, and this "
+                     f"is mcp_ref in {ROOT / 'mcp_ref'}")
+            with self.assertRaisesRegex(TypeError, re.escape(where)):
+                Client(vendored.Server("x", "1"))
+        for other in (7, None, object(), Server):
+            with self.assertRaises(TypeError) as caught:
+                Client(other)
+            self.assertNotIn("another copy", str(caught.exception))
 
     @unittest.skipUnless(shutil.which("make"), "make is not here: the zipapp is not built")
     def test_the_zipapp_runs(self):

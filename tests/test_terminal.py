@@ -31,7 +31,7 @@ class Keys(Screen):
         super().__init__(text)
         self._screen = screen
 
-    def readline(self, *_: Any) -> str:
+    def readline(self, *_: Any) -> Any:
         line = super().readline()
         self._screen.write(line)
         return line

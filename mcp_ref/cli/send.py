@@ -53,7 +53,8 @@ def add_commands(commands: Any) -> None:
 
 
 def _send(options: argparse.Namespace) -> int:
-    from ..transports.connection import Deadline, Exchange
+    from ..transports.calls import Deadline
+    from ..transports.connection import Exchange
     from ..transports.url import Address
 
     screen.colours = not options.no_color

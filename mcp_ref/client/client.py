@@ -421,6 +421,9 @@ def _transport(server: "Union[str, Server]", headers: Headers, wire: Optional[Wi
     from ..transports.memory import Memory
 
     if not isinstance(server, Server):
+        from ..base.copies import other_copy
+
         given, ours = type(server), Server.__module__
-        raise TypeError(f"a Client is given a URL or a {ours}.Server, not a {given.__module__}.{given.__qualname__}")
+        what = other_copy(server, Server) or f"a {given.__module__}.{given.__qualname__}"
+        raise TypeError(f"a Client is given a URL or a {ours}.Server, not {what}")
     return Memory(server, headers, wire)
