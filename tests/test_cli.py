@@ -1,7 +1,9 @@
 """The command line of the server: it starts, says where it is, is told what is wrong, and stops cleanly."""
 
+import base64
 import contextlib
 import io
+import json
 import os
 import re
 import shlex
@@ -11,6 +13,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from inspect import signature
 from pathlib import Path
@@ -176,7 +179,9 @@ class Serving(unittest.TestCase):
         process = self.start("--port", "0", "--state-ttl", "60", "--trace")
         with RawClient(self.banner(process)[0]) as client:
             client.request(message("tools/call", {"name": "greet"}))
-            client.response()
+            token = client.response().json["result"]["requestState"].split(".")[1]
+            expiry = json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))[0]
+            self.assertTrue(0 < expiry - time.time() * 1000 <= 60_000)
         self.assertIn("-> 200 input_required (greet, round 1) ", process.stderr.readline())
         for option in ("--state-ttl", "--max-body"):
             self.assertEqual(cli_status("serve", option, "x"), 2)

@@ -134,7 +134,7 @@ def _serve(options: argparse.Namespace) -> int:
     more: Dict[str, Any] = {} if options.health is None else {"health": options.health}
     try:
         if options.state_ttl is not None:
-            server.state_ttl = options.state_ttl
+            server.set_state_ttl(options.state_ttl)
         if keys:
             server.set_state_keys(keys)
         running = HTTPServer(server, options.host, options.port, options.path, options.origin,

@@ -97,9 +97,14 @@ class Server(registration.Server):
         if isinstance(keys, (str, bytes)):
             raise TypeError("state_keys is a list of keys, not one: state_keys=[key]")
         self.shared_key = bool(keys)
-        listed = list(keys) or [random_key()]
-        self.state_sealer = StateSealer(listed, "requestState", self.state_ttl)
-        self.cursor_sealer = StateSealer(listed, "cursor", 24 * 3600.0)
+        self._state_keys = list(keys) or [random_key()]
+        self.set_state_ttl(self.state_ttl)
+
+    def set_state_ttl(self, seconds: float) -> None:
+        """Let a requestState hold for so long from now on. Raises ValueError unless that is finite and above 0."""
+        self.state_ttl = seconds
+        self.state_sealer = StateSealer(self._state_keys, "requestState", seconds)
+        self.cursor_sealer = StateSealer(self._state_keys, "cursor", 24 * 3600.0)
 
     def hints_of(self, method: str) -> Hints:
         """The caching hints of a method's results."""
