@@ -20,7 +20,7 @@ from mcp_ref.server.prompts import Prompt
 from mcp_ref.server.resources import Resource, ResourceTemplate
 from mcp_ref.server.tools import Tool
 
-from .support import ROOT
+from .support import ROOT, SHARED
 
 SOURCES = sorted((ROOT / "mcp_ref").rglob("*.py"))
 TESTS = [path for path in sorted((ROOT / "tests").rglob("*.py")) if "peers" not in path.relative_to(ROOT).parts]
@@ -163,6 +163,11 @@ class Shape(unittest.TestCase):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                     self.assertLessEqual(node.end_lineno - node.lineno, 50, f"{path.name} {node.name}")
+
+    @unittest.skipUnless(SHARED.exists(), "../shared is not here: its table is not compared")
+    def test_the_requirements_are_those_of_the_project(self):
+        table = Path("spec") / "requirements.tsv"
+        self.assertEqual((ROOT / "mcp_ref" / table).read_bytes(), (SHARED / table).read_bytes())
 
     def test_requirement_ids_in_docstrings_exist(self):
         known = {row.id for row in statements()}
