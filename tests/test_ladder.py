@@ -1,6 +1,5 @@
 """The ladder: every failing rung answers with its status, code, id and data, and the first that fails answers."""
 
-import json
 import re
 import unittest
 from unittest import mock
@@ -8,10 +7,9 @@ from unittest import mock
 from mcp_ref import ProtocolError, Server, ToolError, form, link, roots, sampling
 from mcp_ref.base.errors import ERRORS, HeaderMismatch, MissingClientCapability, UnsupportedProtocolVersion, received
 from mcp_ref.base.meta import CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION
-from mcp_ref.base.request import Head, Request
+from mcp_ref.base.request import Head
 from mcp_ref.explain import explain, statements
 from mcp_ref.ladder import HANDLER, LADDER
-from mcp_ref.patterns.cancellation import Cancelled
 from mcp_ref.transports.endpoint import Endpoint
 
 from .support import call, exchange, headers, message, meta, post, stdio
@@ -332,23 +330,6 @@ class Traces(unittest.TestCase):
             "ok -> 200 complete"])
         self.assertRegex(ends[3], r"^NO -> 400 -32021 .* \(ask, round 1\) [0-9.]+ ms$")
         self.assertRegex(ends[4], r"^NO -> 400 -32602 .*requestState.* [0-9.]+ ms$")
-
-    def test_whoever_left_is_told_of_too(self):
-        server = make()
-        lines = []
-        server.on_trace = lines.append
-        body = json.dumps(message("tools/call", {"name": "leave"})).encode()
-        request = Request(lambda: body)
-
-        @server.tool
-        def leave(ctx) -> str:
-            request.cancelled = True
-            ctx.check_cancelled()
-            return ""
-
-        with self.assertRaises(Cancelled):
-            server.handle(request)
-        self.assertRegex(lines[0], r" handler -> cancelled \(leave, round 1\) [0-9.]+ ms$")
 
 
 class Hosts(unittest.TestCase):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from typing import Any, Dict, List, Optional
+from typing import Any, List, Optional
 
 from .faults import STATUSES, UsageError
 
@@ -130,15 +130,16 @@ def _serve(options: argparse.Namespace) -> int:
     else:
         server = load_server(options.server)
     keys = _state_keys(options.state_key_env)
-    bounds: Dict[str, Any] = {} if options.max_body is None else {"max_body": options.max_body}
-    more: Dict[str, Any] = {} if options.health is None else {"health": options.health}
+    limits = Limits(grace=options.grace)
+    if options.max_body is not None:
+        limits = Limits(grace=options.grace, max_body=options.max_body)
     try:
         if options.state_ttl is not None:
             server.set_state_ttl(options.state_ttl)
         if keys:
             server.set_state_keys(keys)
         running = HTTPServer(server, options.host, options.port, options.path, options.origin,
-                             Limits(grace=options.grace, **bounds), options.cors, options.keep_alive, **more)
+                             limits, options.cors, options.keep_alive, options.health)
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UsageError(f"cannot serve on {options.host} port {options.port}: {reason}") from None

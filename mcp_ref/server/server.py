@@ -144,8 +144,9 @@ class Server(registration.Server):
     def _told(self, request: Request, failure: Optional[McpError], answer: Optional[Answer], began: float) -> None:
         """Every request has its line in the log, and in the trace. answer: None for one that was cancelled."""
         if log.isEnabledFor(logging.INFO):
-            log.info("%s id=%s %s trace=%s", shown(request.method), shown(request.id),
-                     "cancelled" if answer is None else answer.status, trace_context(request.meta).get("traceparent", "-"))
+            outcome = "cancelled" if answer is None else answer.status
+            log.info("%s id=%s %s trace=%s", shown(request.method), shown(request.id), outcome,
+                     trace_context(request.meta).get("traceparent", "-"))
         if self.on_trace is not None:
             from ..explain import trace
 
