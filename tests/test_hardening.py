@@ -352,7 +352,7 @@ class Traces(unittest.TestCase):
                 call(self.server, name, id=name)
             self.assertEqual(logs.output, [f'INFO:mcp_ref:"tools/call" id="{name}" cancelled trace=-'])
             passed = "".join(f"{rung.name} ok " for rung in LADDER)
-            self.assertRegex(self.lines[-1], f'^tools/call id="{name}": {passed}handler -> cancelled .{name}, round 1. ')
+            self.assertRegex(self.lines[-1], f'^tools/call id="{name}": {passed}handler -> cancelled .{name}, round 1')
 
     def test_a_trace_that_cannot_be_written_costs_no_answer(self):
         closed = io.StringIO()
