@@ -349,7 +349,7 @@ class Program(unittest.TestCase):
                 done = subprocess.run([sys.executable, "-m", "mcp_ref", *words], cwd=ROOT, stdout=full,
                                       stderr=subprocess.PIPE, encoding="utf-8", timeout=20)
             self.assertEqual((done.returncode, done.stderr),
-                             (1, "mcp_ref: cannot write the output: No space left on device\n"), words)
+                             (1, "mcp_ref: the input or the output failed: No space left on device\n"), words)
 
     @unittest.skipIf(os.name == "nt", "no pipes of this kind")
     def test_output_that_nobody_reads_on(self):

@@ -172,6 +172,21 @@ class Output(Case):
         with Stub(events(note, last=said())) as stub:
             self.assertEqual(run("call", stub.url, "t"), Done(0, "ok\n", "progress 1/2 half\\x1b\n"))
 
+    def test_on_a_terminal_progress_is_gone_before_anything_else_is_shown(self) -> None:
+        screen = Terminal()
+        note = {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": 1, "progress": 1}}
+        log = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "error", "data": "x"}}
+        ended = events(note, last=error(-32603, "broken"))
+        with Stub(events(note, log, note, last=asks(FORM)), events(note, last=said()), ended) as stub, \
+                mock.patch.dict("os.environ", {"TERM": "xterm", "NO_COLOR": "1", "COLUMNS": "80"}), \
+                mock.patch.object(sys, "stdin", Terminal("Ada\ns\n")), contextlib.redirect_stdout(screen), \
+                contextlib.redirect_stderr(screen):
+            self.assertEqual(main(["call", stub.url, "t", "--log-level", "info"]), 0)
+            self.assertEqual(main(["call", stub.url, "t"]), 1)
+        bar, gone = "\r1\x1b[K", "\r\x1b[K"
+        self.assertTrue(screen.getvalue().startswith(f"{bar}{gone}error: x\n{bar}{gone}http://"), screen.getvalue())
+        self.assertTrue(screen.getvalue().endswith(f"{bar}{gone}ok\n{bar}{gone}mcp_ref: -32603 broken\n"))
+
     def test_raw(self) -> None:
         with Stub(said("hi")) as stub:
             done = run("call", stub.url, "t", "--raw", "--header", "Authorization: Bearer tok")

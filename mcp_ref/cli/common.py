@@ -106,8 +106,8 @@ def _elicit(options: argparse.Namespace, params: Dict[str, Any]) -> Any:
         answer = terminal(params, server=options.shown_url)
         options.interrupted = options.interrupted or isinstance(answer, Interrupted)
         return answer
-    print(f"mcp_ref: {options.shown_url} asks for input, which is declined: standard input is no terminal; --stdin "
-          "takes answers from it", file=sys.stderr)
+    note(f"mcp_ref: {options.shown_url} asks for input, which is declined: standard input is no terminal; --stdin "
+         "takes answers from it")
     return decline()
 
 
@@ -213,7 +213,7 @@ def pairs(options: argparse.Namespace) -> List[Tuple[str, str]]:
     return [(name, content_of(text)) for name, _, text in given]
 
 
-def told(error: McpError) -> str:
+def in_a_line(error: McpError) -> str:
     """An error in one line, an error response with its particulars."""
     data = error.data if isinstance(error, ProtocolError) else None
     return printable(" ".join(str(error).split()) + ("" if data is None else " " + json.dumps(data)))

@@ -9,7 +9,7 @@ SAID_NO, USAGE, NOT_REACHED, INTERRUPTED = 1, 2, 3, 130
 STATUSES = """\
 exit status:
   0    done
-  1    the tool or the server said no, what came back is not MCP, or the output cannot be written
+  1    the tool or the server said no, what came back is not MCP, or the output failed
   2    wrong usage, or nothing could be started
   3    the server was not reached, or no answer came in time or whole
   130  interrupted (Ctrl-C); serve and listen are ended by it, with 0"""

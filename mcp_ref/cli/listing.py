@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, 
 
 from ..base.errors import MethodNotFound
 from .arguments import referred
-from .common import add_command, printed, show
+from .common import add_command, note, printed, show
 from .faults import SAID_NO
 from .screen import as_json, cells, columns, is_terminal, paint, printable, wrap
 
@@ -172,7 +172,7 @@ def _show_one(client: "Client", options: argparse.Namespace) -> int:
                 return 0
     if not options.raw:
         what = f"no {_words(options.kind)[:-1]}" if options.kind else "nothing"
-        print(f"mcp_ref: {client.url} has {what} of the name {printable(options.name)}", file=sys.stderr)
+        note(f"mcp_ref: {client.url} has {what} of the name {printable(options.name)}")
     return SAID_NO
 
 

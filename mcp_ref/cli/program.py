@@ -37,7 +37,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
         return SAID_NO
     except OSError as error:  # of the network and of files it is one of those above
         _abandon_output()
-        return _complain(f"cannot write the output: {error.strerror or error}", SAID_NO)
+        return _complain(f"the input or the output failed: {error.strerror or error}", SAID_NO)
 
 
 def _run(words: List[str]) -> int:
@@ -52,9 +52,9 @@ def _run(words: List[str]) -> int:
 def _words(error: Exception) -> str:
     if isinstance(error, UsageError):
         return " ".join(str(error).split())
-    from .common import told
+    from .common import in_a_line
 
-    return told(error) if isinstance(error, McpError) else str(error)
+    return in_a_line(error) if isinstance(error, McpError) else str(error)
 
 
 def _complain(words: str, status: int) -> int:

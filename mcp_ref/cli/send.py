@@ -110,7 +110,10 @@ def _request(options: argparse.Namespace, address: Any) -> bytes:
     message: Dict[str, Any] = {"jsonrpc": "2.0", "id": _json(options.id), "method": options.method, "params": params}
     if not options.id:
         del message["id"]
-    body = encode(message) if options.body is None else _body(options.body)
+    try:
+        body = encode(message) if options.body is None else _body(options.body)
+    except ValueError:
+        raise UsageError("the request holds what JSON cannot say; --body sends anything") from None
     headers.append(("content-length", f"Content-Length: {len(body)}".encode("ascii")))
     path = address.url.partition("://")[2].partition("/")[2]
     lines = [f"POST /{path} HTTP/1.1".encode("ascii"), *(line for _, line in _changed(headers, options))]
