@@ -148,7 +148,8 @@ class Sent(Case):
         for options, words in ((["--params", "{"], "--body sends anything"), (["--set-header", "x"], "Name: value"),
                                (["--drop-header", "X"], "no header X"), (["--drop-meta", "x"], "no x"),
                                (["--meta", "x"], "KEY=JSON"), (["--params", "[1]", "--meta", "a=1"], "no object"),
-                               (["--body", "@/no/such"], "cannot read"), (["--id", "\udcff"], "JSON cannot say"), (["--timeout", "0"], "timeout")):
+                               (["--body", "@/no/such"], "cannot read"), (["--timeout", "0"], "timeout"),
+                               (["--id", "\udcff"], "JSON cannot say")):
             self.fails(run("send", "http://127.0.0.1:9/mcp", "m", *options), 2, words)
         self.fails(run("send", "ftp://x", "m"), 2, "http://")
 
