@@ -66,7 +66,7 @@ class Serving(unittest.TestCase):
 
     def fails(self, *arguments, says, **environment):
         process = self.start(*arguments, **environment)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=60)
         self.assertEqual((process.returncode, out), (2, ""), err)
         self.assertEqual(len(err.splitlines()), 1, err)
         self.assertIn(says, err)
@@ -79,7 +79,7 @@ class Serving(unittest.TestCase):
                 client.request(message("tools/call", {"name": "echo", "arguments": {"text": "hi"}}))
                 self.assertEqual(client.response().json["result"]["content"][0]["text"], "hi")
                 process.send_signal(number)
-                self.assertEqual(process.wait(10), 0)
+                self.assertEqual(process.wait(60), 0)
             self.assertEqual(process.stderr.read(), "")
 
     @unittest.skipUnless(hasattr(signal, "pthread_kill"), "this system does not send signals to one thread")
@@ -92,7 +92,7 @@ class Serving(unittest.TestCase):
         with RawClient(self.banner(process)[0]) as client:
             client.request(message("tools/call", {"name": "stop"}))
             self.assertIn(b"stopped", client.response().body)
-            self.assertEqual(process.wait(10), 0)
+            self.assertEqual(process.wait(60), 0)
 
     def test_a_handler_that_never_ends_does_not_keep_the_process(self):
         lines = ("import asyncio, threading", "from mcp_ref import Server", "server = Server('stuck', '1')",
@@ -106,7 +106,7 @@ class Serving(unittest.TestCase):
             client.request(body)
             client.head()
             process.send_signal(signal.SIGTERM)
-            self.assertEqual(process.wait(10), 0)
+            self.assertEqual(process.wait(60), 0)
 
     def test_an_answer_under_way_is_finished(self):
         process = self.start("--port", "0")
@@ -119,13 +119,13 @@ class Serving(unittest.TestCase):
             process.send_signal(signal.SIGTERM)
             chunks = b"".join(iter(client.chunk, b""))
         self.assertIn(b"counted to 3", chunks)
-        self.assertEqual(process.wait(10), 0)
+        self.assertEqual(process.wait(60), 0)
 
     @unittest.skipUnless(shutil.which("curl"), "curl is not here: its line is not tried")
     def test_the_curl_line_can_be_pasted(self):
         url, line = self.banner(self.start("--port", "0", "--path", "/other"))
         self.assertTrue(url.endswith("/other"))
-        done = subprocess.run(shlex.split(line), capture_output=True, text=True, timeout=20)
+        done = subprocess.run(shlex.split(line), capture_output=True, text=True, timeout=60)
         self.assertIn('"name":"echo"', done.stdout)
 
     def test_a_server_of_ones_own_with_trace_and_origin(self):
@@ -293,7 +293,7 @@ class Explaining(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             shutil.copytree(ROOT / "mcp_ref", Path(folder) / "other", ignore=shutil.ignore_patterns("__pycache__"))
             done = subprocess.run([sys.executable, "-m", "other", "explain", "HTTP-14"], cwd=folder,
-                                  capture_output=True, encoding="utf-8", timeout=20)
+                                  capture_output=True, encoding="utf-8", timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("module   transports.http_server", done.stdout)
         self.assertNotIn("test ", done.stdout)
@@ -330,7 +330,7 @@ class Program(unittest.TestCase):
             shutil.copytree(ROOT / "mcp_ref", Path(folder) / "app" / "_vendor" / "mcp_ref",
                             ignore=shutil.ignore_patterns("__pycache__"))
             done = subprocess.run([sys.executable, "-m", "app._vendor.mcp_ref", "--help"], cwd=folder,
-                                  capture_output=True, encoding="utf-8", timeout=20)
+                                  capture_output=True, encoding="utf-8", timeout=60)
             self.assertIn(" -m app._vendor.mcp_ref [-h]", done.stdout)
 
     def test_secrets_are_not_repeated(self):
@@ -347,7 +347,7 @@ class Program(unittest.TestCase):
         for words in (["explain"], ["serve", "--port", "0"], ["--version"]):
             with open("/dev/full", "w", encoding="utf-8") as full:
                 done = subprocess.run([sys.executable, "-m", "mcp_ref", *words], cwd=ROOT, stdout=full,
-                                      stderr=subprocess.PIPE, encoding="utf-8", timeout=20)
+                                      stderr=subprocess.PIPE, encoding="utf-8", timeout=60)
             self.assertEqual((done.returncode, done.stderr),
                              (1, "mcp_ref: the input or the output failed: No space left on device\n"), words)
 
@@ -358,7 +358,7 @@ class Program(unittest.TestCase):
             os.close(ours)
             try:
                 done = subprocess.run([sys.executable, "-m", "mcp_ref", words], cwd=ROOT, stdout=theirs,
-                                      stderr=subprocess.PIPE, encoding="utf-8", timeout=20)
+                                      stderr=subprocess.PIPE, encoding="utf-8", timeout=60)
             finally:
                 os.close(theirs)
             self.assertEqual((done.returncode, done.stderr), (1, ""))

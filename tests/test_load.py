@@ -135,7 +135,7 @@ class OpenFiles(unittest.TestCase):
         program = ("import resource as r; r.setrlimit(r.RLIMIT_NOFILE, (64, r.getrlimit(r.RLIMIT_NOFILE)[1]));"
                    "from mcp_ref.cli import serve; serve._allow_open_files(); print(r.getrlimit(r.RLIMIT_NOFILE)[0])")
         done = subprocess.run([sys.executable, "-c", program], cwd=str(ROOT), capture_output=True, text=True,
-                              timeout=20)
+                              timeout=60)
         self.assertIn(done.stdout.strip(), {str(hard), "10240"}, done.stderr)
 
 

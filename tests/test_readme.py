@@ -26,9 +26,9 @@ class Readme(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
+        shutil.copy(ROOT / "era_stub.py", self.folder)
         for name in ("mcp_ref", "tests"):
             shutil.copytree(ROOT / name, self.folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-        shutil.copy(ROOT / "era_stub.py", self.folder)
         for name, snippet in (("travel", 0), ("garden", 1), ("vault", 2), ("test_travel", 4)):
             (self.folder / f"{name}.py").write_text(SNIPPETS[snippet], encoding="utf-8")
 
