@@ -1,9 +1,11 @@
 """Prompts: what is listed, arguments, messages of every kind, questions, errors."""
 
+import dataclasses
 import enum
+import functools
 import logging
 import unittest
-from typing import Annotated, Literal, Optional
+from typing import Annotated, Any, Dict, List, Literal, Optional, Union
 
 from mcp_ref import InputRequired, SchemaError, Server, content, form
 from mcp_ref.server.prompts import PromptResult, assistant, user
@@ -168,9 +170,37 @@ class Messages(unittest.TestCase):
                       [["hi"]],
                       {"type": "resource", "resource": {"uri": "a:b"}}, {"type": "resource", "resource": {"text": "x"}},
                       {"type": "resource", "resource": "x"}, user([content.text("x")]),
-                      {"type": "resource_link", "uri": "a:b"}):
+                      {"type": "resource_link", "uri": "a:b"}, {"role": "user", "content": {"type": "text", "text": 5}},
+                      content.text("x", annotations=None), PromptResult("x", meta={"a b": 1}), PromptResult("x", 5),
+                      PromptResult("x", meta={"k": b"x"}), "\ud800", b"x"):
             with self.subTest(repr(value)), self.assertLogs("mcp_ref", logging.ERROR):
                 self.assertEqual(self.returning(value).error, {"code": -32603, "message": "Internal error"})
+
+    def test_data_that_is_promised_is_the_users_json(self):
+        @dataclasses.dataclass
+        class Book:
+            title: str
+        user_text = {"role": "user", "content": {"type": "text", "text": "x"}}
+        for annotation, value, expected in (
+                (Book, Book("Zürich"), '{"title":"Zürich"}'), (int, 3, "3"), (Tone, Tone.KIND, '"kind"'),
+                (List[Book], [Book("a")], '[{"title":"a"}]'), (str, "x", "x"), (Union[Book, str], "x", "x"),
+                (dict, user_text, "x"), (List[dict], [user_text], "x"), (list, ["x"], "x"), (List[str], ["x"], "x"),
+                (PromptResult, PromptResult("x"), "x"), (Dict[str, Any], user_text, "x")):
+            def handler(value=value):
+                return value
+            handler.__annotations__["return"] = annotation
+            server = Server("messages", "1")
+            server.add_prompt(functools.partial(handler, value=value), name="m")
+            self.assertEqual(text(get(server, "m")), expected)
+
+    def test_a_forgotten_return_is_told(self):
+        def handler() -> str:
+            pass
+        server = Server("messages", "1")
+        server.add_prompt(handler, name="m")
+        with self.assertLogs("mcp_ref", logging.ERROR) as logs:
+            self.assertEqual(get(server, "m").error["code"], -32603)
+        self.assertIn("a return is missing", "".join(logs.output))
 
     def test_a_handler_that_fails(self):
         def broken():

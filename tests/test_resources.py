@@ -1,10 +1,12 @@
 """Resources: registration, lists and pages, reading fixed URIs and templates, contents, hints, not found."""
 
 import asyncio
+import dataclasses
+import datetime
 import enum
 import logging
 import unittest
-from typing import Dict, List, Literal, Optional
+from typing import Dict, List, Literal, Optional, Set
 
 from mcp_ref import InputRequired, ProtocolError, ResourceNotFound, SchemaError, Server, content, form
 from mcp_ref.server.resources import ResourceTemplate
@@ -17,6 +19,12 @@ NAME = {"name": {"type": "string"}}
 class Shade(enum.Enum):
     RED = "red"
     BLUE = "blue"
+
+
+@dataclasses.dataclass
+class Book:
+    title: str
+    day: datetime.date
 
 
 def make(**options):
@@ -254,17 +262,57 @@ class Contents(unittest.TestCase):
                                                  {**own, "uri": "e:f", "blob": "YQ=="}]),
                 (content.resource_contents("c:d", "x", "text/css"),
                  [{"uri": "c:d", "mimeType": "text/css", "text": "x"}]),
-                ({"text": "x", "_meta": {"k": 1}}, [{**own, "text": "x", "_meta": {"k": 1}}]),
-                ({"blob": b"a"}, [{**own, "blob": "YQ=="}]), ({"blob": "YQ=="}, [{**own, "blob": "YQ=="}])):
+                (content.Contents(text="x", _meta={"k": 1}), [{**own, "text": "x", "_meta": {"k": 1}}]),
+                (content.Contents(blob="YQ=="), [{**own, "blob": "YQ=="}])):
             with self.subTest(repr(value)):
                 self.assertEqual(self.returning(value).result["contents"], expected)
 
     def test_what_is_no_contents_is_the_servers_fault(self):
-        for value in (3, {"a": 1}, {"text": "x", "blob": "eA=="}, {"text": 3}, {"blob": "+/_-"}, {"blob": "YQ"},
-                      {"blob": "Y\nQ=="},
-                      {"blob": 3}, [None], ("a:b",), object(), ["x", 3], {"blob": "é"}):
+        for members in ({}, {"text": "x", "blob": "eA=="}, {"text": 3}, {"blob": "+/_-"}, {"blob": "YQ"},
+                        {"blob": "Y\nQ=="}, {"blob": 3}, {"blob": "é"}, {"text": "\ud800"}, {"text": "x", "uri": "b"},
+                        {"text": "x", "mimeType": "text"}, {"text": "x", "_meta": {"a b": 1}},
+                        {"text": "x", "own": {1}}):
+            with self.subTest(repr(members)), self.assertLogs("mcp_ref", logging.ERROR):
+                self.assertEqual(self.returning(content.Contents(members)).error["code"], -32603)
+        for value in (object(), ["x", content.Contents()], {"a": b"x"}, {1: 2}, float("nan"), "\ud800", [b"x", 3]):
             with self.subTest(repr(value)), self.assertLogs("mcp_ref", logging.ERROR):
                 self.assertEqual(self.returning(value).error["code"], -32603)
+
+    def test_all_else_is_data_and_read_as_its_json(self):
+        for value, text in (({"text": "Zürich"}, '{"text":"Zürich"}'), ({"type": "circle"}, '{"type":"circle"}'),
+                            (["a", "b"], '["a","b"]'), ([{"a": 1}], '[{"a":1}]'), (3, "3"), (("a:b",), '["a:b"]')):
+            self.assertEqual(self.returning(value).result["contents"],
+                             [{"uri": "a:b", "mimeType": "text/plain", "text": text}])
+
+    def annotated(self, value, annotation, **options):
+        def handler():
+            return value
+        handler.__annotations__["return"] = annotation
+        server = Server("contents", "1")
+        resource = server.add_resource("a:b", handler, **options)
+        return resource, read(server, "a:b")
+
+    def test_data_is_written_by_the_annotation(self):
+        for value, annotation, text in (({}, dict, "{}"), ([], list, "[]"), (Shade.RED, Shade, '"red"'),
+                                        (Book("Erewhon", datetime.date(1872, 1, 1)), Book,
+                                         '{"title":"Erewhon","day":"1872-01-01"}'),
+                                        ({b"a"}, Set[bytes], '["YQ=="]')):
+            resource, reply = self.annotated(value, annotation)
+            self.assertEqual(reply.result["contents"], [{"uri": "a:b", "mimeType": "application/json", "text": text}])
+            self.assertEqual(resource.definition["mimeType"], "application/json")
+        resource, reply = self.annotated({}, dict, mime_type="application/geo+json")
+        self.assertEqual(reply.result["contents"][0]["mimeType"], "application/geo+json")
+        resource, reply = self.annotated("x", str)
+        self.assertNotIn("mimeType", resource.definition)
+        with self.assertRaisesRegex(SchemaError, "two floats"):
+            self.annotated(1j, complex)
+
+    def test_nothing_is_not_found_and_a_forgotten_return_a_fault(self):
+        self.assertEqual(self.annotated(None, Optional[Book])[1].error["message"], "Resource not found")
+        for annotation in (str, Book, bytes):
+            with self.assertLogs("mcp_ref", logging.ERROR) as logs:
+                self.assertEqual(self.annotated(None, annotation)[1].error["code"], -32603)
+            self.assertIn("a return is missing", "".join(logs.output))
 
 
 class Asking(unittest.TestCase):

@@ -19,6 +19,8 @@ from .request import Request
 MAX_DEPTH = 64
 MAX_VALUES = 200_000
 """A value of two octets can cost some sixty in memory, so that the size of a body does not bound what it takes."""
+ENVELOPE = 4
+"""Levels of a message around a value that a handler or a definition puts into it."""
 
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -48,6 +50,7 @@ def _no_constant(name: str) -> Any:
 
 _decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_float=_finite, parse_constant=_no_constant)
 _encoder = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
+_reader = json.JSONEncoder(separators=(",", ":"), allow_nan=False, ensure_ascii=False)
 
 
 def shown(value: Any, limit: int = 60) -> str:
@@ -59,14 +62,14 @@ def shown(value: Any, limit: int = 60) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def _check_structure(data: bytes) -> None:
-    """Raise ParseError beyond MAX_DEPTH or MAX_VALUES; a cheap count rules both out for nearly every message.
+def _check_structure(data: bytes, levels: int = MAX_DEPTH) -> None:
+    """Raise ParseError beyond `levels` or MAX_VALUES; a cheap count rules both out for nearly every message.
 
     Without escapes, every other piece between quotes is outside of strings. That holds up to the first fault of the
     JSON, beyond which nothing is read, and costs the same for every message, which a pattern of a string does not.
     """
     brackets = data.count(b"{") + data.count(b"[")
-    if brackets <= MAX_DEPTH and data.count(b",") < MAX_VALUES:
+    if brackets <= levels and data.count(b",") < MAX_VALUES:
         return
     outside = b"".join(data.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')[::2])
     if outside.count(b",") + outside.count(b"[") + outside.count(b"{") >= MAX_VALUES:
@@ -74,8 +77,8 @@ def _check_structure(data: bytes) -> None:
     depth = 0
     for octet in outside.translate(None, _NO_BRACKETS):
         depth += 1 if octet in b"[{" else -1
-        if depth > MAX_DEPTH:
-            raise ParseError(f"Parse error: nested deeper than {MAX_DEPTH} levels")
+        if depth > levels:
+            raise ParseError(f"Parse error: nested deeper than {levels} levels")
 
 
 def _no_lone_surrogates(value: Any) -> None:
@@ -112,6 +115,39 @@ def encode(value: Any) -> bytes:
     if b"\\ud" in data:
         _no_lone_surrogates(value)
     return data
+
+
+def readable(value: Any) -> str:
+    """The JSON of `value` on one line, with real characters, for those who read it rather than decode it.
+
+    Raises ValueError for what JSON cannot say, and for what `decode` would refuse within a message of ours.
+    """
+    try:
+        text = _reader.encode(value)
+        _check_structure(text.encode("utf-8"), MAX_DEPTH - ENVELOPE)
+    except UnicodeEncodeError:
+        raise ValueError("a text holds an unpaired surrogate") from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply, or holds itself") from None
+    except TypeError as error:
+        raise ValueError(str(error)) from None
+    except ParseError as error:
+        raise ValueError(error.message.replace("Parse error: ", "")) from None
+    return text
+
+
+def check_json(value: Any) -> None:
+    """Raise the ValueError of `readable`, and one for a key that is no text, which JSON would make one of."""
+    readable(value)
+    left = [value]
+    while left:
+        inner = left.pop()
+        if isinstance(inner, dict):
+            if not all(isinstance(name, str) for name in inner):
+                raise ValueError("a key is no text, and those of JSON are")
+            left.extend(inner.values())
+        elif isinstance(inner, (list, tuple)):
+            left.extend(inner)
 
 
 def is_id(value: Any) -> bool:

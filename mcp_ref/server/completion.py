@@ -5,6 +5,7 @@ Implements COMP-02 to COMP-08, COMP-10, COMP-14.
 
 from __future__ import annotations
 
+import inspect
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sized, Union
 
@@ -13,7 +14,7 @@ from ..base.errors import InvalidParams, SchemaError
 from ..base.jsonrpc import shown
 from ..base.request import Request
 from .running import attempt
-from .signature import parameters
+from .signature import handler, invoke, parameters
 
 if TYPE_CHECKING:
     from .prompts import Prompt
@@ -30,19 +31,23 @@ def completer(function: Callable[..., Any]) -> Completer:
     """The Completer that calls `function` with as much as it takes.
 
     It takes the text typed so far and, if it has a second parameter, the values of the other arguments so far (a dict
-    of texts); the Context comes first if it takes `ctx`. It returns texts, the most relevant first, or yields them;
+    of texts), and the Context as a handler does. It returns texts, the most relevant first, or yields them;
     only what fits into an answer is taken from a generator. It may be async, but it cannot ask.
 
     Raises SchemaError for a function with other parameters.
     """
-    takes_context, rest = parameters(function)
-    count = len(rest)
-    if count not in (1, 2) or any(each.kind in (each.KEYWORD_ONLY, each.VAR_KEYWORD) for each in rest):
+    function = handler(function, yields=True)
+    found = parameters(function)
+    names = [each.name for each in found.rest]
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    if len(names) not in (1, 2) or any(each.kind not in positional for each in found.rest):
         raise SchemaError("a completer takes ctx if it wants it, the value, and if it wants them the other values")
 
     def suggest(context: Any, value: str, others: Dict[str, str]) -> Any:
-        given = (value, others)[:count]
-        return function(context, *given) if takes_context else function(*given)
+        values: Dict[str, Any] = dict(zip(names, (value, others)))
+        if found.context is not None:
+            values[found.context.name] = context
+        return invoke(function, values, found.positional)
     return suggest
 
 
@@ -57,7 +62,7 @@ def choices(properties: Mapping[str, Any], where: str) -> Dict[str, Completer]:
         inner = [part for part in schema.get("anyOf", [schema]) if part.get("type") != "null"]
         allowed = inner[0].get("enum") if inner else None
         texts = allowed is None or all(isinstance(value, str) for value in allowed)
-        if len(inner) != 1 or inner[0].get("type", "string") != "string" or not texts:
+        if len(inner) != 1 or "string" not in inner[0].get("type", "string") or not texts:
             raise SchemaError(f"{where}: {name} arrives as text; annotate it str, or Literal or Enum of texts")
         if allowed is not None:
             found[name] = _chooser(allowed)

@@ -1,62 +1,68 @@
-"""server/tools, Tool Result: the content blocks that tools and prompts are made of.
+"""server/tools, Tool Result: the content blocks that tools and prompts are made of, and what the schema says of them.
 
-Implements TOOL-33, TOOL-41. Each function returns the dict that goes on the wire; `annotations` and the like pass
-through as keywords.
+Implements TOOL-33, TOOL-41, PROMPT-17, PROMPT-20. Each function returns the dict that goes on the wire; `annotations`
+and the like pass through as keywords. A plain dict that a handler returns is data, whatever its members are called; a
+Block is content.
 """
 
 from __future__ import annotations
 
 import base64
-import binascii
+import difflib
 import re
-from typing import Any, Dict, Optional, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
+
+from ..base.jsonrpc import check_json, shown
+from ..base.meta import checked_meta
+from ..patterns.sampling import ROLES
+from .uri_template import is_uri
 
 _MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+(?:[ \t]*;[\x20-\x7e\t]*)?")
+_ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[Zz]|[-+]\d\d:?\d\d)?)?", re.ASCII)
+_ICON = re.compile(r"(?:https?|data):", re.IGNORECASE)
+_SIZE = re.compile(r"[1-9]\d*x[1-9]\d*|any", re.ASCII)
+
+Octets = Union[bytes, bytearray, memoryview]
 
 
-def check_base64(text: Any) -> None:
-    """Raise ValueError for what is not octets in standard Base64."""
-    try:
-        base64.b64decode(text, validate=True)
-    except (binascii.Error, TypeError, ValueError):
-        raise ValueError("a blob is octets, or their standard Base64, padded and without line breaks") from None
+class Block(Dict[str, Any]):
+    """A content block, told by its class from data that looks like one."""
 
 
-def check_media_type(text: Any) -> None:
-    """Raise ValueError for what is no media type such as image/png."""
-    if not isinstance(text, str) or not _MEDIA_TYPE.fullmatch(text):
-        raise ValueError(f"a mimeType is type/subtype, not {text!r}")
+class Contents(Dict[str, Any]):
+    """The contents of one resource, told by its class from data that looks like it."""
 
 
-def base64_text(data: Union[bytes, bytearray, memoryview]) -> str:
+def base64_text(data: Octets) -> str:
     """Octets in the standard alphabet, padded, without line breaks."""
     return base64.b64encode(data).decode("ascii")
 
 
-def text(value: str, **members: Any) -> Dict[str, Any]:
+def text(value: str, **members: Any) -> Block:
     """A text block."""
-    return {"type": "text", "text": value, **members}
+    return Block(type="text", text=value, **members)
 
 
-def image(data: bytes, mime_type: str, **members: Any) -> Dict[str, Any]:
+def image(data: Octets, mime_type: str, **members: Any) -> Block:
     """An image block from octets and their media type."""
-    return {"type": "image", "data": base64_text(data), "mimeType": mime_type, **members}
+    return Block(type="image", data=base64_text(data), mimeType=mime_type, **members)
 
 
-def audio(data: bytes, mime_type: str, **members: Any) -> Dict[str, Any]:
+def audio(data: Octets, mime_type: str, **members: Any) -> Block:
     """An audio block from octets and their media type."""
-    return {"type": "audio", "data": base64_text(data), "mimeType": mime_type, **members}
+    return Block(type="audio", data=base64_text(data), mimeType=mime_type, **members)
 
 
-def resource_link(uri: str, name: str, **members: Any) -> Dict[str, Any]:
+def resource_link(uri: str, name: str, **members: Any) -> Block:
     """A link to a resource that the client can read or subscribe to."""
-    return {"type": "resource_link", "uri": uri, "name": name, **members}
+    return Block(type="resource_link", uri=uri, name=name, **members)
 
 
-def resource_contents(uri: str, value: Union[str, bytes, bytearray, memoryview], mime_type: Optional[str] = None,
-                      **members: Any) -> Dict[str, Any]:
+def resource_contents(uri: str, value: Union[str, Octets], mime_type: Optional[str] = None,
+                      **members: Any) -> Contents:
     """The contents of one resource: text for a string, Base64 for octets (server/resources, Resource Contents)."""
-    contents: Dict[str, Any] = {"uri": uri}
+    contents = Contents(uri=uri)
     if mime_type is not None:
         contents["mimeType"] = mime_type
     if isinstance(value, str):
@@ -67,7 +73,189 @@ def resource_contents(uri: str, value: Union[str, bytes, bytearray, memoryview],
     return contents
 
 
-def embedded_resource(uri: str, value: Union[str, bytes], mime_type: Optional[str] = None,
-                      **members: Any) -> Dict[str, Any]:
+def embedded_resource(uri: str, value: Union[str, Octets], mime_type: Optional[str] = None,
+                      **members: Any) -> Block:
     """A resource inside a result; `members` such as annotations belong to the block."""
-    return {"type": "resource", "resource": resource_contents(uri, value, mime_type), **members}
+    return Block(type="resource", resource=resource_contents(uri, value, mime_type), **members)
+
+
+# What the schema says of a block, and of what blocks, tools and resources are described with. All raise ValueError.
+
+
+def check_base64(value: Any) -> None:
+    """Octets in standard Base64."""
+    octets = value.encode("utf-8", "replace") if isinstance(value, str) else b"="
+    body = octets.rstrip(b"=")
+    if len(octets) % 4 or len(octets) - len(body) > 2 or body.translate(None, _ALPHABET):
+        raise ValueError("a blob is octets, or their standard Base64, padded and without line breaks")
+
+
+def check_media_type(value: Any) -> None:
+    """A media type such as image/png."""
+    if not isinstance(value, str) or not _MEDIA_TYPE.fullmatch(value):
+        raise ValueError(f"a mimeType is type/subtype, not {shown(value)}")
+
+
+def check_uri(value: Any) -> None:
+    """An absolute URI."""
+    if not isinstance(value, str) or not is_uri(value):
+        raise ValueError(f"a uri is one of RFC 3986, scheme included, not {shown(value)}")
+
+
+def check_text(value: Any) -> None:
+    """A text that has a UTF-8 form."""
+    if not isinstance(value, str):
+        raise ValueError(f"it must be a text, not {shown(value)}")
+    if not value.isascii():
+        try:
+            value.encode("utf-8")
+        except UnicodeEncodeError:
+            raise ValueError("a text holds an unpaired surrogate") from None
+
+
+def check_flag(value: Any) -> None:
+    """True or False."""
+    if not isinstance(value, bool):
+        raise ValueError(f"it must be True or False, not {shown(value)}")
+
+
+def check_size(value: Any) -> None:
+    """A number of octets."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError(f"it must be a number of octets, 0 or more, not {shown(value)}")
+
+
+def check_meta(value: Any) -> None:
+    """A `_meta`: an object with well-formed keys and values of JSON."""
+    if not isinstance(value, Mapping):
+        raise ValueError(f"it must be a dict, not {shown(value)}")
+    checked_meta(value)
+    check_json(value)
+
+
+def _check_audience(value: Any) -> None:
+    if not isinstance(value, (list, tuple)) or not all(role in ROLES for role in value):
+        raise ValueError(f"it must be a list of user and assistant, not {shown(value)}")
+
+
+def _check_priority(value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+        raise ValueError(f"it must be a number from 0 to 1, not {shown(value)}")
+
+
+def _check_moment(value: Any) -> None:
+    if not isinstance(value, str) or not _MOMENT.fullmatch(value):
+        raise ValueError(f"it must be a text such as 2026-07-28T09:30:00Z, not {shown(value)}")
+
+
+def _check_icon(value: Any) -> None:
+    check_uri(value)
+    if not _ICON.match(value):
+        raise ValueError(f"an icon is an http, https or data URI, not {shown(value)}")
+
+
+def _check_theme(value: Any) -> None:
+    if value not in ("light", "dark"):
+        raise ValueError(f"it must be light or dark, not {shown(value)}")
+
+
+def _check_sizes(value: Any) -> None:
+    if not isinstance(value, (list, tuple)) or not all(isinstance(size, str) and _SIZE.fullmatch(size)
+                                                       for size in value):
+        raise ValueError(f"it must be a list such as ['48x48', 'any'], not {shown(value)}")
+
+
+Rules = Mapping[str, Callable[[Any], None]]
+ANNOTATIONS: Rules = {"audience": _check_audience, "priority": _check_priority, "lastModified": _check_moment}
+TOOL_ANNOTATIONS: Rules = {"title": check_text, **dict.fromkeys(
+    ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"), check_flag)}
+_ICON_MEMBERS: Rules = {"src": _check_icon, "mimeType": check_media_type, "sizes": _check_sizes, "theme": _check_theme}
+
+
+def check_known(what: str, value: Any, rules: Rules, required: Sequence[str] = ()) -> None:
+    """An object with members of `rules` only, each as it is there, and all that are `required`."""
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{what} must be a dict, not {shown(value)}")
+    for name in value:
+        if name not in rules:
+            near = difflib.get_close_matches(str(name), rules, 1, 0.5)
+            raise ValueError(f"{what} cannot have {shown(name)}" + (f", did you mean {near[0]}?" if near else
+                             f", only {', '.join(rules)}; what is your own goes into meta"))
+    _check_members(what, value, rules, required)
+
+
+def _check_members(what: str, value: Mapping[str, Any], rules: Rules, required: Sequence[str] = ()) -> None:
+    for name in required:
+        if name not in value:
+            raise ValueError(f"{what} must have {name}")
+    for name, check in rules.items():
+        if name in value:
+            try:
+                check(value[name])
+            except ValueError as error:
+                raise ValueError(f"{name} of {what}: {error}") from None
+
+
+def check_annotations(value: Any) -> None:
+    """The annotations of a block or a resource."""
+    check_known("annotations", value, ANNOTATIONS)
+
+
+def check_icons(value: Any) -> None:
+    """A list of icons."""
+    if not isinstance(value, (list, tuple)):
+        raise ValueError(f"icons must be a list of dicts with src, not {shown(value)}")
+    for icon in value:
+        check_known("an icon", icon, _ICON_MEMBERS, ("src",))
+
+
+def check_contents(value: Any) -> None:
+    """The contents of one resource: its URI, and either text or blob."""
+    if not isinstance(value, Mapping) or ("text" in value) == ("blob" in value):
+        raise ValueError("the contents of a resource are a dict with either text or blob")
+    _check_members("the contents of a resource", value, {
+        "uri": check_uri, "mimeType": check_media_type, "text": check_text, "blob": check_base64,
+        "_meta": check_meta, "annotations": check_annotations}, ("uri",))
+    _check_rest(value, ("uri", "mimeType", "text", "blob", "_meta", "annotations"))
+
+
+def _check_rest(value: Mapping[str, Any], known: Sequence[str]) -> None:
+    rest = {name: member for name, member in value.items() if name not in known}
+    if rest:
+        check_json(rest)
+
+
+_SHARED: Rules = {"annotations": check_annotations, "_meta": check_meta}
+_MEDIA: Rules = {"data": check_base64, "mimeType": check_media_type, **_SHARED}
+_KINDS: Dict[str, Rules] = {
+    "text": {"text": check_text, **_SHARED}, "image": _MEDIA, "audio": _MEDIA,
+    "resource_link": {"uri": check_uri, "name": check_text, "title": check_text, "description": check_text,
+                      "mimeType": check_media_type, "size": check_size, "icons": check_icons, **_SHARED},
+    "resource": {"resource": check_contents, **_SHARED}}
+_REQUIRED = {"text": ("text",), "image": ("data", "mimeType"), "audio": ("data", "mimeType"),
+             "resource_link": ("uri", "name"), "resource": ("resource",)}
+
+
+def check_block(value: Any) -> None:
+    """One of the five kinds of content block, whole."""
+    kind = value.get("type") if isinstance(value, Mapping) else None
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise ValueError(f"a content block is a text or of type {', '.join(_KINDS)}, not {shown(value)}")
+    rules = _KINDS[kind]
+    _check_members(f"the {kind} block", value, rules, _REQUIRED[kind])
+    _check_rest(value, ("type", *rules))
+
+
+def content_blocks(value: Any) -> List[Dict[str, Any]]:
+    """A text, a block, or a list of such, as checked blocks. Raises ValueError."""
+    listed = value if isinstance(value, (list, tuple)) else [value]
+    for part in listed:
+        check_text(part) if isinstance(part, str) else check_block(part)
+    return [text(part) if isinstance(part, str) else part for part in listed]
+
+
+def is_content(value: Any) -> bool:
+    """Whether what a handler returned is content by its class: a block, or a list of blocks and perhaps texts."""
+    if isinstance(value, (list, tuple)):
+        return any(isinstance(part, Block) for part in value) and all(isinstance(part, (str, Block)) for part in value)
+    return isinstance(value, Block)

@@ -6,25 +6,23 @@ Implements PROMPT-02 to PROMPT-05, PROMPT-07 to PROMPT-17, PROMPT-20, CACHE-03.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence
+from collections import abc
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
 
 from ..authorization.scopes import require_scopes
 from ..base.errors import InvalidParams
-from ..base.jsonrpc import shown
+from ..base.jsonrpc import readable, shown
 from ..base.request import Request
 from ..patterns.sampling import ROLES
 from . import content as blocks
 from .completion import choices
 from .pagination import listed
-from .registry import Registered
+from .registry import BadArguments, Registered
 from .running import attempt
-from .uri_template import is_uri
 
 if TYPE_CHECKING:
+    from .context import Context
     from .server import Server
-
-_MEMBERS = {"text": ("text",), "image": ("data", "mimeType"), "audio": ("data", "mimeType"),
-            "resource_link": ("uri", "name"), "resource": ()}
 
 
 @dataclasses.dataclass
@@ -58,6 +56,9 @@ class Prompt(Registered):
     Raises SchemaError or ValueError for a definition that breaks a rule.
     """
 
+    own = (str, abc.Mapping, PromptResult)
+    lists = True
+
     def __init__(self, function: Callable[..., Any], **options: Any) -> None:
         super().__init__(function, **options)
         properties = self.signature.schema["properties"]
@@ -66,34 +67,42 @@ class Prompt(Registered):
         self.completers = choices(properties, f"prompt {self.name}")
         listed = [{"name": name, **{key: schema[key] for key in ("title", "description") if key in schema},
                    "required": name in required} for name, schema in properties.items()]
-        self.define(arguments=listed or None)
+        self.define({}, arguments=listed or None)
 
-    def check(self, arguments: Any) -> Dict[str, str]:
-        """`arguments` if the prompt takes them. Raises InvalidParams that names what is missing, wrong or unknown."""
+    def bound(self, arguments: Any) -> "Callable[[Context], Any]":
+        """The handler with these arguments. Raises InvalidParams that names what is missing, wrong or unknown."""
         if not isinstance(arguments, dict):
             raise InvalidParams("Invalid params: arguments must be an object")
         for name, value in arguments.items():
             if not isinstance(value, str):
                 raise InvalidParams(f"Invalid params: arguments.{shown(name)[1:-1]} must be a string")
-        faults = self.faults(arguments)
-        if faults:
-            raise InvalidParams("Invalid params: " + faults)
-        return arguments
+        try:
+            return self.handler(arguments)
+        except BadArguments as error:
+            raise InvalidParams(f"Invalid params: {error}") from None
 
     def result(self, value: Any) -> Dict[str, Any]:
         """The GetPromptResult for what the handler returned. Raises TypeError or ValueError."""
+        if self.returned.typed is not None and not isinstance(value, (str, blocks.Block, PromptResult)):
+            value = readable(self.returned.data(value))
+        elif value is None:
+            value = self.returned.data(value)
         if not isinstance(value, PromptResult):
             value = PromptResult(value)
+        result: Dict[str, Any] = {"resultType": "complete", "messages": messages(value.messages)}
         description = value.description if value.description is not None else self.definition.get("description")
-        result = {"resultType": "complete", "messages": messages(value.messages)}
-        optional = {"description": description, "_meta": value.meta}
-        return {**result, **{name: member for name, member in optional.items() if member is not None}}
+        for name, member, check in (("description", description, blocks.check_text),
+                                    ("_meta", value.meta, blocks.check_meta)):
+            if member is not None:
+                check(member)
+                result[name] = member
+        return result
 
 
 def messages(value: Any) -> List[Dict[str, Any]]:
     """The messages that `value` stands for: a text or a block (of the user), a message, or a list of such.
 
-    Raises TypeError or ValueError for what is no message (PROMPT-20).
+    Raises ValueError for what is no message (PROMPT-20).
     """
     return [_checked(item) for item in (value if isinstance(value, (list, tuple)) else [value])]
 
@@ -103,28 +112,12 @@ def _checked(item: Any) -> Dict[str, Any]:
     if message["role"] not in ROLES:
         raise ValueError(f"the role of a message is user or assistant, not {shown(message['role'])}")
     content = message.get("content")
-    if isinstance(content, str):
-        content = blocks.text(content)
-    if not isinstance(content, dict) or content.get("type") not in _MEMBERS:
-        raise TypeError(f"a message has a text or one block of {', '.join(_MEMBERS)}, not {shown(content)}")
-    _check_members(content, _MEMBERS[content["type"]])
-    if content["type"] == "resource":
-        resource = content.get("resource")
-        if not isinstance(resource, dict) or ("text" in resource) == ("blob" in resource):
-            raise ValueError("a resource block needs a resource with either text or blob")
-        _check_members(resource, ("uri", "mimeType", "blob" if "blob" in resource else "text"))
-    return {**message, "content": content}
-
-
-def _check_members(block: Mapping[str, Any], names: Sequence[str]) -> None:
-    for name in names:
-        value = block.get(name)
-        if not isinstance(value, str) or (name == "uri" and not is_uri(value)):
-            raise ValueError(f"the {name} of a block cannot be {shown(value)}")
-        if name in ("data", "blob"):
-            blocks.check_base64(value)
-        if name == "mimeType":
-            blocks.check_media_type(value)
+    if isinstance(content, (list, tuple)):
+        raise ValueError("a message has a text or one block; for several, return several messages")
+    content, = blocks.content_blocks(content)
+    if content["type"] == "resource" and "mimeType" not in content["resource"]:
+        raise ValueError("a resource in a prompt has a mimeType")
+    return {"role": message["role"], "content": content}
 
 
 def advertise(server: "Server", methods: Dict[str, Any], capabilities: Dict[str, Any]) -> None:
@@ -148,5 +141,5 @@ def get(server: "Server", request: Request) -> Dict[str, Any]:
     """
     prompt = server.prompts.named(request.params.get("name"))
     require_scopes(server, request, prompt.scopes)
-    arguments = prompt.check(request.params.get("arguments", {}))
-    return attempt(server, request, prompt.name, arguments, prompt.handler(arguments), prompt.result)
+    arguments = request.params.get("arguments", {})
+    return attempt(server, request, prompt.name, arguments, prompt.bound(arguments), prompt.result)

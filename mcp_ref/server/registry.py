@@ -15,6 +15,7 @@ from typing import (
     Mapping,
     Optional,
     Sequence,
+    Tuple,
     TypeVar,
     ValuesView,
 )
@@ -22,54 +23,83 @@ from typing import (
 from ..authorization.scopes import scope_names
 from ..base.errors import InvalidParams
 from ..base.json_schema import compile_schema
-from ..base.jsonrpc import shown
-from ..base.meta import checked_meta
-from .signature import signature
+from ..base.jsonrpc import check_json, shown
+from .content import check_icons, check_meta, check_text
+from .returned import promised
+from .scalars import Unfit
+from .signature import doc_of, handler, name_of, signature
 
 if TYPE_CHECKING:
     from .context import Context
 
 
-
-
 class Registered:
     """What tools, prompts, resources and resource templates share: a handler, and its definition as listed.
 
-    function: the handler, given the Context first if it takes `ctx`; it may be async, and may ask. name: that of the
-    function by default. description: its docstring by default. title, icons, meta: as listed. scopes: what a caller
-    must be granted. schema: of the arguments; made from the function's annotations by default. key: what a registry
-    has it under, its name unless it is found by a URI.
+    function: the handler, as `signature` has it; it may be async, and may ask. name: that of the function by default.
+    description: its docstring by default. title, icons, meta: as listed. scopes: what a caller must be granted. schema:
+    of the arguments; made from the function's annotations by default. key: what a registry has it under, its name
+    unless it is found by a URI.
 
     Raises SchemaError or ValueError for a definition that breaks a rule.
     """
 
-    def __init__(self, function: Callable[..., Any], *, name: Optional[str] = None, title: Optional[str] = None,
-                 description: Optional[str] = None, icons: Optional[Sequence[Dict[str, Any]]] = None,
-                 meta: Optional[Dict[str, Any]] = None, scopes: Sequence[str] = (),
-                 schema: Optional[Dict[str, Any]] = None) -> None:
-        self.function = function
-        self.name = str(name or getattr(function, "__name__", ""))
+    own: Tuple[type, ...] = ()
+    """The classes of what may be returned that speak for themselves; all else is data."""
+    lists = False
+    """Whether a list of texts does."""
+
+    def __init__(self, function: Callable[..., Any], schema: Optional[Dict[str, Any]] = None, /, *,
+                 name: Optional[str] = None, title: Optional[str] = None, description: Optional[str] = None,
+                 icons: Optional[Sequence[Dict[str, Any]]] = None, meta: Optional[Dict[str, Any]] = None,
+                 scopes: Sequence[str] = ()) -> None:
+        self.function = handler(function)
+        self.name = name_of(self.function) if name is None else name
         self.key = self.name
-        if not self.name:
+        if self.name == "":
             raise ValueError("a handler without a name of its own is given one, as name=…")
         self.scopes = scope_names(scopes)
-        self.signature = signature(function, schema)
-        self.validator = compile_schema(self.signature.schema)
-        text = inspect.cleandoc(function.__doc__ or "" if description is None else description)
         self.definition: Dict[str, Any] = {}
-        self.define(name=self.name, title=title, description=text or None, icons=icons, _meta=checked_meta(meta))
+        text = doc_of(self.function) if description is None else description
+        self.define({"name": check_text, "title": check_text, "description": check_text, "icons": check_icons,
+                     "_meta": check_meta}, name=self.name, title=title, icons=icons, _meta=meta or None,
+                    description=inspect.cleandoc(text) or None if isinstance(text, str) else text)
+        self.check("schema", schema, check_json)
+        self.signature = signature(self.function, schema)
+        self.validator = compile_schema(self.signature.schema)
+        self.returned = promised(self.signature.returns, self.signature.at, self.own, self.lists)
 
-    def define(self, **members: Any) -> None:
-        """Add those members to the definition that are not None."""
-        self.definition.update((key, value) for key, value in members.items() if value is not None)
+    def check(self, member: str, value: Any, rule: Callable[[Any], Any]) -> None:
+        """Raise the ValueError of `rule` for this member of the definition, naming both."""
+        try:
+            rule(value)
+        except ValueError as error:
+            raise ValueError(f"{member} of {shown(self.name)}: {error}") from None
 
-    def faults(self, arguments: Dict[str, Any]) -> str:
-        """Where and how `arguments` break the schema, "" where they do not."""
-        return "; ".join(violation.text("arguments") for violation in self.validator.errors(arguments))
+    def define(self, rules: Mapping[str, Callable[[Any], Any]], **members: Any) -> None:
+        """Add those members to the definition that are not None, each checked, so that it can be listed."""
+        for member, value in members.items():
+            if value is not None:
+                self.check(member, value, rules.get(member, check_json))
+                self.check(member, value, check_json)
+                self.definition[member] = value
 
     def handler(self, arguments: Dict[str, Any]) -> "Callable[[Context], Any]":
-        """The handler with these valid arguments, as running.attempt takes it."""
-        return lambda context: self.signature.call(self.function, context, arguments)
+        """The handler with these arguments, as running.attempt takes it.
+
+        Raises BadArguments, which says where and how they break the schema, or are no value of the annotated type.
+        """
+        violations = self.validator.errors(arguments)
+        if violations:
+            raise BadArguments("; ".join(violation.text("arguments") for violation in violations))
+        try:
+            return self.signature.call(self.function, arguments)
+        except Unfit as error:
+            raise BadArguments(error.text("arguments")) from None
+
+
+class BadArguments(ValueError):
+    """Arguments that a handler does not take, in words for whoever sent them."""
 
 
 Item = TypeVar("Item", bound=Registered)

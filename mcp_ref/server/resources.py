@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, 
 
 from ..authorization.scopes import is_scoped, require_scopes, visible
 from ..base.errors import InvalidParams, ResourceNotFound, SchemaError
-from ..base.jsonrpc import shown
+from ..base.jsonrpc import readable, shown
 from ..base.request import Request
 from .caching import Hints, hints
 from .completion import choices
-from .content import check_base64, resource_contents
+from .content import Contents, check_annotations, check_contents, check_media_type, check_size, resource_contents
 from .pagination import listed
-from .registry import Registered
+from .registry import BadArguments, Registered
+from .returned import Returned
 from .running import attempt
 from .uri_template import UriTemplate, is_uri
 
@@ -23,21 +24,29 @@ if TYPE_CHECKING:
     from .server import Server
 
 
+JSON = "application/json"
+OCTETS = (bytes, bytearray, memoryview)
+
+
 class Readable(Registered):
     """What resources and resource templates share.
 
-    function: called at each read; what it returns is told at `contents`. mime_type, annotations: as listed. ttl_ms,
-    cache_scope: caching hints of what is read, the server's by default. The other options are those of Registered.
+    function: called at each read; what it returns is told at `contents`. mime_type: as listed; that of JSON by default
+    where the function promises data. annotations: as listed. ttl_ms, cache_scope: caching hints of what is read, the
+    server's by default. The other options are those of Registered.
     """
+
+    own = (str, *OCTETS, Contents)
 
     def __init__(self, function: Callable[..., Any], *, mime_type: Optional[str] = None,
                  annotations: Optional[Dict[str, Any]] = None, ttl_ms: Optional[int] = None,
                  cache_scope: Optional[str] = None, **options: Any) -> None:
         super().__init__(function, **options)
-        self.mime_type = mime_type
+        self.mime_type = mime_type = JSON if mime_type is None and self.returned.schema is not None else mime_type
         self._given_hints = ttl_ms, cache_scope
         hints(ttl_ms, cache_scope)
-        self.define(mimeType=mime_type, annotations=annotations)
+        self.define({"mimeType": check_media_type, "annotations": check_annotations}, mimeType=mime_type,
+                    annotations=annotations)
 
     def hints(self, default: Hints) -> Hints:
         """The caching hints of what is read; private where not everybody may read it."""
@@ -55,7 +64,7 @@ class Resource(Readable):
         if self.signature.schema["properties"]:
             raise SchemaError(f"the handler of {uri} can take nothing but ctx, for the URI has no variables")
         self.key = uri
-        self.define(uri=uri, size=size)
+        self.define({"size": check_size}, uri=uri, size=size)
 
 
 class ResourceTemplate(Readable):
@@ -80,44 +89,56 @@ class ResourceTemplate(Readable):
                               f"template are {sorted(self.arguments)}")
         texts = {name: schema for name, schema in properties.items() if name not in self._template.exploded}
         self.completers = choices(texts, uri_template)
-        self.define(uriTemplate=uri_template)
+        self.define({}, uriTemplate=uri_template)
 
     def match(self, uri: str) -> Optional[Dict[str, Any]]:
         """The arguments of the handler for `uri`; None where it is none of this template."""
         found = self._template.match(uri)
-        return None if found is None or self.validator.errors(found) else found
+        try:
+            if found is not None:
+                self.handler(found)
+        except BadArguments:
+            return None
+        return found
 
 
-def contents(uri: str, value: Any, mime_type: Optional[str] = None) -> List[Dict[str, Any]]:
+def contents(uri: str, value: Any, mime_type: Optional[str] = None,
+             returned: Returned = Returned()) -> List[Dict[str, Any]]:
     """The `contents` of a read: what a handler returned, as the wire has it.
 
-    value: a str (text); bytes (blob); a pair of a URI and one of these; a dict with `text` or `blob` as
-    content.resource_contents makes it; or a list of such, for several. uri and mime_type stand where it names none.
-    Raises ResourceNotFound for None and an empty list, for a read is never empty (RES-13); TypeError or ValueError
-    for anything else.
+    value: a str (text); bytes (blob); what content.resource_contents makes; a pair of a URI and one of these; a list of
+    such, for several; or data, which is written as `returned` promises, as the text of its JSON. uri and mime_type
+    stand where it names none. Raises ResourceNotFound for None, and for an empty list unless that is promised, for a
+    read is never empty (RES-13); ValueError for what has no JSON, or is malformed.
     """
-    if value is None or value == []:
+    if value is None and returned.named:
+        returned.data(value)
+    if value is None or (value == [] and returned.typed is None):
         raise ResourceNotFound(uri)
-    return [_contents(uri, item, mime_type) for item in (value if isinstance(value, list) else [value])]
+    several = isinstance(value, list) and any(_is_contents(item) and not isinstance(item, str) for item in value)
+    if several and returned.typed is not None:
+        several = any(isinstance(item, Contents) for item in value)
+    if several and not all(_is_contents(item) for item in value):
+        raise ValueError("a list with contents of resources holds nothing else")
+    made = [_contents(uri, part, mime_type, returned) for part in (value if several else [value])]
+    for part in made:
+        check_contents(part)
+    return made
 
 
-def _contents(uri: str, value: Any, mime_type: Optional[str]) -> Dict[str, Any]:
-    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str):
+def _is_contents(value: Any) -> bool:
+    pair = isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str) and is_uri(value[0])
+    return isinstance(value[1] if pair else value, (str, *OCTETS, Contents))
+
+
+def _contents(uri: str, value: Any, mime_type: Optional[str], returned: Returned) -> Dict[str, Any]:
+    if returned.typed is None and isinstance(value, tuple) and _is_contents(value):
         uri, value = value
-    if isinstance(value, (str, bytes, bytearray, memoryview)):
+    if isinstance(value, Contents):
+        return {"uri": uri, **({} if mime_type is None else {"mimeType": mime_type}), **value}
+    if isinstance(value, (str, *OCTETS)):
         return resource_contents(uri, value, mime_type)
-    if not isinstance(value, dict):
-        raise TypeError(f"a resource is read as str, bytes, a dict of contents or a list, not {type(value).__name__}")
-    if ("text" in value) == ("blob" in value):
-        raise ValueError(f"the contents of {shown(uri)} must have either text or blob")
-    made = {"uri": uri, "mimeType": mime_type, **value}
-    if isinstance(made.get("blob"), (bytes, bytearray, memoryview)):
-        made.update(resource_contents(made["uri"], made["blob"]))
-    elif "blob" in made:
-        check_base64(made["blob"])
-    elif not isinstance(made["text"], str):
-        raise TypeError(f"the text of {shown(uri)} must be a string")
-    return {key: member for key, member in made.items() if member is not None}
+    return resource_contents(uri, readable(returned.data(value)), mime_type or JSON)
 
 
 def advertise(server: "Server", methods: Dict[str, Any], capabilities: Dict[str, Any]) -> None:
@@ -177,11 +198,11 @@ def read(server: "Server", request: Request) -> Dict[str, Any]:
     require_scopes(server, request, found.scopes)
 
     def finish(value: Any) -> Dict[str, Any]:
-        result = {"resultType": "complete", "contents": contents(uri, value, found.mime_type)}
+        result = {"resultType": "complete", "contents": contents(uri, value, found.mime_type, found.returned)}
         answered = "inputResponses" in request.params or "requestState" in request.params
         return (Hints() if answered else found.hints(server.hints_of(request.method))).onto(result)
 
     try:
-        return attempt(server, request, uri, None, found.handler(arguments), finish)
+        return attempt(server, request, uri, None, found.signature.call(found.function, arguments), finish)
     except ResourceNotFound:
         raise ResourceNotFound(uri) from None

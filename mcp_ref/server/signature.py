@@ -1,185 +1,229 @@
-"""server/tools, inputSchema: a schema from a function's annotations, and arguments turned back into their types.
+"""server/tools, inputSchema: how a handler is called, as its own signature says.
 
-Implements TOOL-13. What each annotation becomes:
-
-    str, int, float, bool, None     the JSON type
-    list[T], dict[str, T]           array of T, object with values of T
-    Optional[T], Union[T, U]        anyOf
-    Literal["a", 1], an Enum class  enum of the values
-    TypedDict, dataclass            object with these properties
-    Annotated[T, "text"]            the schema of T with this description
-    Annotated[T, {"minimum": 1}]    the schema of T with these members
-    Any, or no annotation           anything
+Implements TOOL-13. A handler is a function, a bound method, a functools.partial, or an object with __call__; plain or
+async. Each parameter is an argument, but for the Context, which goes to the one that is named `ctx` or annotated
+Context. What an annotation is in JSON is told in `typed`.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import enum
+import functools
 import inspect
+import re
 import typing
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from ..base.errors import SchemaError
-from ..base.jsonrpc import encode
+from .annotations import At, evaluated, is_union
+from .scalars import Typed, Unfit, same
+from .typed import Maker, within
+from .typed import typed as typed
 
-_SIMPLE = {str: "string", float: "number", bool: "boolean", type(None): "null"}
-
-
-def _same(value: Any) -> Any:
-    return value
-
-
-class Typed(NamedTuple):
-    """The schema of an annotation, and what turns a valid JSON value into the annotated type."""
-
-    schema: Dict[str, Any]
-    convert: Callable[[Any], Any] = _same
+_READS_AS_CONTEXT = re.compile(r"(?:.*[\[.\s|'\"])?Context(?:[\]\s|'\",].*)?", re.DOTALL)
+_VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
-def typed(annotation: Any, where: str) -> Typed:
-    """The Typed of one annotation. Raises SchemaError, naming `where`, for one that has no schema."""
+class Parameters(NamedTuple):
+    """What a function takes. context: the parameter that is given the Context, None where there is none. rest: the
+    others. positional: those without a name for a caller. at: where its annotations stand. returns: what it returns,
+    Parameter.empty where it does not say.
+    """
+
+    context: Optional[inspect.Parameter]
+    rest: List[inspect.Parameter]
+    positional: Tuple[inspect.Parameter, ...]
+    at: At
+    returns: Any
+
+
+def handler(function: Any, yields: bool = False) -> Callable[..., Any]:
+    """`function` if it can be a handler, a static method unwrapped. yields: whether it may be a generator.
+
+    Raises SchemaError that says what to register in its place.
+    """
+    if isinstance(function, staticmethod):
+        function = function.__func__
+    name = getattr(function, "__qualname__", None) or repr(function)
+    if isinstance(function, classmethod):
+        raise SchemaError(f"{function.__func__.__qualname__}: a class method has no class yet inside of its body; "
+                          "register Class.method below the class")
+    if isinstance(function, type):
+        raise SchemaError(f"{name}: a class is no handler; register a function, a bound method, or an object with "
+                          "__call__")
+    if not callable(function):
+        raise SchemaError(f"{function!r} is no function; options go by their names, as in @server.tool(name=…)")
+    code = _code(function)
+    if not yields and (inspect.isgeneratorfunction(code) or inspect.isasyncgenfunction(code)):
+        raise SchemaError(f"{name}: a generator is no handler; report with ctx.progress, and return what there is, or "
+                          "a list of it")
+    return typing.cast(Callable[..., Any], function)
+
+
+def _inner(function: Any) -> Any:
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function
+
+
+def _code(function: Any) -> Any:
+    """The function that runs when a handler is called."""
+    function = _inner(function)
+    return function if inspect.isroutine(function) else type(function).__call__
+
+
+def name_of(function: Any) -> str:
+    """What a handler is called: its own name, or that of the class of an object."""
+    inner = _inner(function)
+    return str(getattr(function, "__name__", None) or getattr(inner, "__name__", None) or type(inner).__name__)
+
+
+def doc_of(function: Any) -> Optional[str]:
+    """The docstring of a handler."""
+    inner = _inner(function)
+    doc = inner.__doc__ if inspect.isroutine(inner) else type(inner).__call__.__doc__ or type(inner).__doc__
+    return doc if isinstance(doc, str) else None
+
+
+def parameters(function: Callable[..., Any]) -> Parameters:
+    """The Parameters of a handler. Raises SchemaError where no caller could tell what to give it."""
+    where = getattr(_inner(function), "__qualname__", None) or name_of(function)
+    try:
+        read = inspect.signature(function)
+    except (TypeError, ValueError, NameError) as error:
+        raise SchemaError(f"{where}: its parameters cannot be read: {error}; write a function that calls it") from None
+    bound = function.keywords if isinstance(function, functools.partial) else {}
+    listed = [each for each in read.parameters.values() if each.name not in bound]
+    body = where.rpartition(".")[0]
+    if listed and listed[0].name in ("self", "cls") and body and not body.endswith("<locals>"):
+        raise SchemaError(f"{where}: a method is registered once it is bound, as server.tool(obj."
+                          f"{where.rpartition('.')[2]}), for nobody gives it {listed[0].name}")
+    code = inspect.unwrap(_code(function))
+    names = {**getattr(code, "__globals__", {}),
+             **{variable.__name__: variable for variable in getattr(code, "__type_params__", ())}}
+    at = At(where, names)
+    given = [each for each in listed if each.kind not in _VARIADIC
+             and (each.name == "ctx" or _is_context(each.annotation, names))]
+    if len(given) > 1:
+        raise SchemaError(f"{where}: the Context is given once, not as {' and '.join(each.name for each in given)}")
+    return Parameters(given[0] if given else None, [each for each in listed if each not in given],
+                      tuple(each for each in listed if each.kind is each.POSITIONAL_ONLY), at, read.return_annotation)
+
+
+def _is_context(annotation: Any, names: Mapping[str, Any]) -> bool:
+    """Whether an annotation is Context, or an Optional or Annotated of it, be it imported for the type checker only."""
+    from .context import Context  # which is given to handlers, and is asked by those that this module describes
+
+    if isinstance(annotation, typing.ForwardRef):
+        annotation = annotation.__forward_arg__
+    if isinstance(annotation, str):
+        if "Context" not in annotation:
+            return False
+        try:
+            annotation = evaluated(annotation, names)
+        except Exception:
+            return _READS_AS_CONTEXT.fullmatch(annotation) is not None
+        return _is_context(annotation, names)
     if hasattr(annotation, "__metadata__"):
-        return _annotated(annotation, where)
-    if annotation in (Any, inspect.Parameter.empty):
-        return Typed({})
-    if annotation in _SIMPLE:
-        return Typed({"type": _SIMPLE[annotation]})
-    if annotation is int:
-        return Typed({"type": "integer"}, lambda value: int(value) if isinstance(value, float) else value)
-    origin, arguments = typing.get_origin(annotation) or annotation, typing.get_args(annotation)
-    if origin is typing.Literal:
-        return Typed({"enum": list(arguments)})
-    if arguments and (origin is Union or type(annotation).__name__ == "UnionType"):
-        return _union(arguments, where)
-    if origin in (list, List):
-        return _array(arguments, where)
-    if origin in (dict, Dict):
-        return _object(arguments, where)
-    if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
-        return Typed({"enum": [member.value for member in annotation]}, annotation)
-    if dataclasses.is_dataclass(annotation) and isinstance(annotation, type):
-        return _dataclass(annotation, where)
-    if hasattr(annotation, "__required_keys__"):
-        return _members(typing.get_type_hints(annotation, include_extras=True), annotation.__required_keys__, where)
-    raise SchemaError(f"{where}: no JSON Schema for the annotation {annotation!r}; give the schema itself")
-
-
-def _annotated(annotation: Any, where: str) -> Typed:
-    schema, convert = typed(annotation.__origin__, where)
-    for note in annotation.__metadata__:
-        if isinstance(note, (str, dict)):
-            schema = {**schema, **({"description": note} if isinstance(note, str) else note)}
-    return Typed(schema, convert)
-
-
-def _union(arguments: Tuple[Any, ...], where: str) -> Typed:
-    parts = [typed(argument, where) for argument in arguments]
-    schema = {"anyOf": [part.schema for part in parts]}
-    real = [part.convert for part, argument in zip(parts, arguments) if argument is not type(None)]
-    return Typed(schema, lambda value: real[0](value) if len(real) == 1 and value is not None else value)
-
-
-def _array(arguments: Tuple[Any, ...], where: str) -> Typed:
-    if not arguments or isinstance(arguments[0], typing.TypeVar):
-        return Typed({"type": "array"})
-    schema, convert = typed(arguments[0], where)
-    return Typed({"type": "array", "items": schema}, lambda value: [convert(item) for item in value])
-
-
-def _object(arguments: Tuple[Any, ...], where: str) -> Typed:
-    if not arguments or isinstance(arguments[0], typing.TypeVar):
-        return Typed({"type": "object"})
-    if arguments[0] is not str:
-        raise SchemaError(f"{where}: the keys of a JSON object are strings, not {arguments[0]!r}")
-    schema, convert = typed(arguments[1], where)
-    return Typed({"type": "object", "additionalProperties": schema},
-                 lambda value: {name: convert(member) for name, member in value.items()})
-
-
-def _members(hints: Dict[str, Any], required: typing.Collection[str], where: str) -> Typed:
-    """An object with a property for each hint, in their order."""
-    parts = {name: typed(hint, f"{where}.{name}") for name, hint in hints.items()}
-    schema: Dict[str, Any] = {"type": "object", "properties": {name: part.schema for name, part in parts.items()}}
-    if required:
-        schema["required"] = [name for name in hints if name in required]
-    return Typed(schema, lambda value: {name: parts[name].convert(member) if name in parts else member
-                                        for name, member in value.items()})
-
-
-def _dataclass(annotation: Any, where: str) -> Typed:
-    fields = [field for field in dataclasses.fields(annotation) if field.init]
-    hints = typing.get_type_hints(annotation, include_extras=True)
-    missing = dataclasses.MISSING
-    required = [field.name for field in fields if field.default is missing and field.default_factory is missing]
-    schema, convert = _members({field.name: hints[field.name] for field in fields}, required, where)
-    return Typed({**schema, "additionalProperties": False}, lambda value: annotation(**convert(value)))
+        return _is_context(annotation.__origin__, names)
+    if is_union(annotation):
+        return any(_is_context(part, names) for part in typing.get_args(annotation))
+    return isinstance(annotation, type) and issubclass(annotation, Context)
 
 
 class Signature(NamedTuple):
     """How a handler is called.
 
-    schema: its inputSchema. takes_context: whether `ctx` comes first. converts: what to do to which argument.
-    whole: whether it takes all arguments as one dict. returns: the annotation of what it returns, or None.
+    schema: its inputSchema. context: the parameter that is given the Context, "" for none. converts: what to do to
+    which argument. whole: whether it takes all arguments as one dict. positional, returns, at: as of Parameters.
     """
 
     schema: Dict[str, Any]
-    takes_context: bool
+    context: str
     converts: Dict[str, Callable[[Any], Any]]
     whole: bool
+    positional: Tuple[inspect.Parameter, ...]
     returns: Any
+    at: At
 
-    def call(self, function: Callable[..., Any], context: Any, arguments: Dict[str, Any]) -> Any:
-        """Call `function` with valid `arguments`, each turned into its annotated type."""
-        first = (context,) if self.takes_context else ()
-        if self.whole:
-            return function(*first, arguments)
-        converted = {name: self.converts.get(name, _same)(value) for name, value in arguments.items()}
-        return function(*first, **converted)
+    def call(self, function: Callable[..., Any], arguments: Dict[str, Any]) -> Callable[[Any], Any]:
+        """The call of `function` with valid `arguments`, each turned into its annotated type; it takes the Context.
+
+        Raises Unfit for a value that the schema lets through and the type does not, such as a date of 31 February.
+        """
+        values = {"arguments": arguments} if self.whole else dict(arguments)
+        for name, convert in self.converts.items():
+            if name in values:
+                values[name] = within(name, convert, values[name])
+
+        def run(context: Any) -> Any:
+            if self.context:
+                values[self.context] = context
+            return invoke(function, values, self.positional) if self.positional else function(**values)
+        return run
 
 
-def parameters(function: Callable[..., Any]) -> Tuple[bool, List[inspect.Parameter]]:
-    """Whether a function is given the Context, as a first parameter named ctx, and its other parameters."""
-    listed = list(inspect.signature(function).parameters.values())
-    takes_context = bool(listed) and listed[0].name == "ctx"
-    return takes_context, listed[1:] if takes_context else listed
+def invoke(function: Callable[..., Any], values: Dict[str, Any], positional: Sequence[inspect.Parameter]) -> Any:
+    """Call `function` with `values` by their names, but for those parameters that have none for a caller."""
+    first = [values.pop(each.name, each.default) for each in positional]
+    return function(*first, **values)
 
 
 def signature(function: Callable[..., Any], schema: Optional[Dict[str, Any]] = None) -> Signature:
     """The Signature of a handler: `schema` where given, otherwise what the annotations say.
 
-    A first parameter named ctx is given the Context. With a schema of its own, a handler whose only other parameter
-    is named `arguments` gets them as one dict. Raises SchemaError.
+    With a schema of its own, a handler whose only other parameter is named `arguments` gets them as one dict, and any
+    other gets them as they came. A default of None allows null. Raises SchemaError.
     """
-    try:
-        hints = typing.get_type_hints(function, include_extras=True)
-    except (NameError, TypeError) as error:
-        raise SchemaError(f"{function.__qualname__}: an annotation cannot be resolved: {error}") from None
-    takes_context, rest = parameters(function)
-    returns = hints.get("return")
+    found = parameters(function)
+    context = "" if found.context is None else found.context.name
     if schema is not None:
-        whole = [parameter.name for parameter in rest] == ["arguments"]
-        return Signature(schema, takes_context, {}, whole, returns)
-    properties: Dict[str, Any] = {}
-    converts: Dict[str, Callable[[Any], Any]] = {}
-    for parameter in rest:
-        where = f"{function.__qualname__}({parameter.name})"
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
-            raise SchemaError(f"{where}: a handler takes named parameters; for others give the schema itself")
-        made, converts[parameter.name] = typed(hints.get(parameter.name, Any), where)
-        properties[parameter.name] = {**made, **_default(parameter)}
+        whole = [each.name for each in found.rest] == ["arguments"]
+        if not whole:
+            _check_given(schema, found)
+        return Signature(schema, context, {}, whole, found.positional, found.returns, found.at)
+    maker = Maker()
+    parts: Dict[str, Tuple[inspect.Parameter, Typed, At]] = {}
+    for each in found.rest:
+        at = found.at._replace(where=f"{found.at.where}({each.name})")
+        if each.kind in _VARIADIC:
+            raise SchemaError(f"{at.where}: a handler takes named parameters; name them (a decorator's wrapper does "
+                              "with functools.wraps), or give input_schema= and take `arguments`, one dict")
+        made = maker.make(each.annotation, at)
+        parts[each.name] = each, maker.optional(made) if each.default is None else made, at
+    properties = {name: {**made.schema, **_default(maker, each, made, at)} for name, (each, made, at) in parts.items()}
     whole_schema: Dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
-    required = [parameter.name for parameter in rest if parameter.default is parameter.empty]
+    required = [each.name for each in found.rest if each.default is each.empty]
     if required:
         whole_schema["required"] = required
-    return Signature(whole_schema, takes_context, converts, False, returns)
+    converts = {name: made.convert for name, (_, made, _) in parts.items() if made.convert is not same}
+    return Signature(maker.rooted(Typed(whole_schema)).schema, context, converts, False,
+                     found.positional, found.returns, found.at)
 
 
-def _default(parameter: inspect.Parameter) -> Dict[str, Any]:
-    """The `default` of a schema, if the parameter's is a JSON value."""
-    value = parameter.default.value if isinstance(parameter.default, enum.Enum) else parameter.default
-    try:
-        encode(value)
-    except (TypeError, ValueError):
+def _default(maker: Maker, parameter: inspect.Parameter, made: Typed, at: At) -> Dict[str, Any]:
+    """The `default` of a schema. Raises SchemaError for one that is not of the annotation."""
+    if parameter.default is parameter.empty or parameter.default is None:
         return {}
-    return {} if value is None else {"default": value}
+    if made.schema:
+        return {"default": maker.default_json(made, parameter.default, at)}
+    try:
+        return {"default": made.dump(parameter.default)}
+    except Unfit:  # a mark of the author's own; anything goes where nothing is annotated
+        return {}
+
+
+def _check_given(schema: Any, found: Parameters) -> None:
+    """Raise SchemaError for an inputSchema that lets through what the handler cannot be called with."""
+    advice = f"{found.at.where}: its input_schema must have %s; or take `arguments`, one dict"
+    if any(each.kind is each.VAR_KEYWORD for each in found.rest) or not isinstance(schema, dict):
+        return
+    named = {each.name: each for each in found.rest if each.kind not in _VARIADIC}
+    properties = schema.get("properties", {})
+    if schema.get("additionalProperties") is not False or "patternProperties" in schema:
+        raise SchemaError(advice % "additionalProperties: false, and no patternProperties")
+    extra = [name for name in properties if name not in named] if isinstance(properties, dict) else []
+    if extra:
+        raise SchemaError(advice % f"only properties that the handler has parameters for, not {', '.join(extra)}")
+    for name, each in named.items():
+        if each.default is each.empty and name not in schema.get("required", ()):
+            raise SchemaError(advice % f"{name} among the required, for the parameter has no default")

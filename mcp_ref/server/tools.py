@@ -7,21 +7,22 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
+from typing import TYPE_CHECKING, Any, Callable, Dict, Optional
 
 from ..authorization.scopes import require_scopes
 from ..base.errors import InvalidParams, ProtocolError, SchemaError, ToolError
 from ..base.json_schema import compile_schema
-from ..base.jsonrpc import encode, shown
+from ..base.jsonrpc import check_json, readable, shown
 from ..base.log import log
 from ..base.request import Request
 from ..patterns.cancellation import Cancelled
 from ..transports.mirrors import annotated_parameters
 from . import content as blocks
 from .pagination import listed
-from .registry import Registered
+from .registry import BadArguments, Registered
 from .running import attempt
-from .signature import typed
+from .scalars import Unfit
+from .typed import plain
 
 if TYPE_CHECKING:
     from .server import Server
@@ -47,21 +48,27 @@ class ToolResult:
     meta: Optional[Dict[str, Any]] = None
 
 
+class BadOutput(ValueError):
+    """A tool's own fault: what it returned is not what it promises, or not what JSON can carry."""
+
+
 class Tool(Registered):
     """A registered tool, and all that was compiled from its definition once.
 
-    input_schema: what the annotations say by default. output_schema: that of a returned dataclass or TypedDict by
-    default. annotations: as listed. strict: whether arguments that break the schema are a protocol error, not one for
-    the model. accept_unasked: whether answers count that no state shows asked. The other options are those of
-    Registered.
+    input_schema: what the annotations say by default; one that lets more through than the function takes is refused.
+    output_schema: that of the return annotation by default, unless that is or can be a text or content. annotations: as
+    listed. strict: whether arguments that break the schema are a protocol error, not one for the model. accept_unasked:
+    whether answers count that no state shows asked. The other options are those of Registered.
 
     Raises SchemaError or ValueError for a definition that breaks a rule of the page.
     """
 
+    own = (str, blocks.Block, ToolResult)
+
     def __init__(self, function: Callable[..., Any], *, input_schema: Optional[Dict[str, Any]] = None,
                  output_schema: Optional[Dict[str, Any]] = None, annotations: Optional[Dict[str, Any]] = None,
                  strict: bool = False, accept_unasked: bool = False, **options: Any) -> None:
-        super().__init__(function, schema=input_schema, **options)
+        super().__init__(function, input_schema, **options)
         if not _NAME.fullmatch(self.name):
             log.warning("tool %s: names should have 1 to 128 of A-Z a-z 0-9 _ - . (TOOL-15, TOOL-17)", shown(self.name))
         self.strict = strict
@@ -70,76 +77,82 @@ class Tool(Registered):
         if not isinstance(schema, dict) or schema.get("type") != "object":
             raise SchemaError(f"the inputSchema of {self.name} must be an object with type: object")
         self.mirrored = tuple(annotated_parameters(schema))
-        output_schema = _output_schema(output_schema, self.signature.returns, self.name)
+        self.check("output_schema", output_schema, check_json)
         self.output = None if output_schema is None else compile_schema(output_schema)
-        self.define(inputSchema=schema, outputSchema=output_schema, annotations=annotations)
+        if output_schema is None and self.returned.schema is not None:
+            output_schema = self.returned.schema
+            compile_schema(output_schema)  # what an Annotated adds may be no schema
+        self.structured = output_schema is not None
+        self.define({"annotations": _check_annotations}, inputSchema=schema, outputSchema=output_schema,
+                    annotations=annotations)
 
     def result(self, value: Any) -> Dict[str, Any]:
-        """The CallToolResult for what the handler returned. Raises BadOutput where it breaks outputSchema."""
-        if not isinstance(value, ToolResult):
-            value = self._as_result(value)
-        result: Dict[str, Any] = {"resultType": "complete", "content": _blocks(value.content)}
+        """The CallToolResult for what the handler returned.
+
+        Raises BadOutput for what breaks a promise of the tool, is no content, or cannot be JSON.
+        """
+        if type(value) is str and not self.structured and value.isascii() and not self.returned.typed:
+            return {"resultType": "complete", "content": [blocks.text(value)]}
+        if isinstance(value, ToolError):
+            log.error("tool %s returned a ToolError, which is raised", self.name)
+            return _told(self, value)
+        try:
+            return self._result(value if isinstance(value, ToolResult) else self._as_result(value))
+        except Unfit as error:
+            raise BadOutput(f"tool {self.name} returned what it cannot: {error.text('it')}") from None
+        except RecursionError:
+            raise BadOutput(f"tool {self.name} returned what is nested too deeply, or holds itself") from None
+        except ValueError as error:
+            raise BadOutput(f"tool {self.name} returned what it cannot: {error}") from None
+
+    def _result(self, value: ToolResult) -> Dict[str, Any]:
+        result: Dict[str, Any] = {"resultType": "complete", "content": blocks.content_blocks(value.content)}
         if value.structured is not ABSENT:
-            result["structuredContent"] = value.structured
+            result["structuredContent"] = plain(value.structured)
+            written = readable(result["structuredContent"])
             if not result["content"]:
-                result["content"] = [blocks.text(encode(value.structured).decode("ascii"))]
-        if self.output is not None and not value.is_error:
-            self._check_output(result)
+                result["content"] = [blocks.text(written)]
         if value.is_error:
             result["isError"] = True
+        elif self.structured and value.structured is ABSENT:
+            raise ValueError("there is an outputSchema, and no structured content")
+        elif self.output is not None:
+            violations = self.output.errors(result["structuredContent"])
+            if violations:
+                raise ValueError("it breaks its outputSchema: " + violations[0].text("structuredContent"))
         if value.meta:
+            blocks.check_meta(value.meta)
             result["_meta"] = value.meta
         return result
 
     def _as_result(self, value: Any) -> ToolResult:
-        if self.output is not None:
-            return ToolResult(structured=_plain(value))
-        if value is None:
+        content = value if blocks.is_content(value) else ()
+        if self.structured:
+            known = self.returned.typed is not None or value is None
+            return ToolResult(content, self.returned.data(value) if known else plain(value))
+        if content or isinstance(value, str):
+            return ToolResult(content or value)
+        if value is None and self.returned.none:
             return ToolResult()
-        if isinstance(value, str) or _is_block(value):
-            return ToolResult([value])
-        if isinstance(value, (list, tuple)) and value and all(isinstance(v, str) or _is_block(v) for v in value):
+        if isinstance(value, (list, tuple)) and self.returned.named and self.returned.typed is None:
             return ToolResult(value)
-        return ToolResult([blocks.text(encode(_plain(value)).decode("ascii"))])
-
-    def _check_output(self, result: Dict[str, Any]) -> None:
-        assert self.output is not None
-        if "structuredContent" not in result:
-            raise BadOutput(f"tool {self.name} has an outputSchema and returned no structured content")
-        violations = self.output.errors(result["structuredContent"])
-        if violations:
-            raise BadOutput(f"tool {self.name} broke its outputSchema: {violations[0].text('structuredContent')}")
+        return ToolResult(readable(self.returned.data(value)))
 
 
-class BadOutput(ValueError):
-    """A tool's own fault: what it returned is not what its outputSchema promises."""
-
-
-def _output_schema(given: Optional[Dict[str, Any]], returns: Any, name: str) -> Optional[Dict[str, Any]]:
-    if given is not None or returns is None:
-        return given
-    if dataclasses.is_dataclass(returns) and returns is not ToolResult or hasattr(returns, "__total__"):
-        return typed(returns, f"{name} -> ").schema
-    return None
-
-
-def _is_block(value: Any) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("type"), str)
-
-
-def _blocks(content: Any) -> List[Dict[str, Any]]:
-    if isinstance(content, str) or _is_block(content):
-        content = [content]
-    return [blocks.text(part) if isinstance(part, str) else part for part in content]
-
-
-def _plain(value: Any) -> Any:
-    return dataclasses.asdict(value) if dataclasses.is_dataclass(value) and not isinstance(value, type) else value
+def _check_annotations(value: Any) -> None:
+    blocks.check_known("annotations", value, blocks.TOOL_ANNOTATIONS)
 
 
 def failed(text: str) -> Dict[str, Any]:
     """A result with `isError: true` whose text tells the model what went wrong."""
     return {"resultType": "complete", "content": [blocks.text(text)], "isError": True}
+
+
+def _told(tool: Tool, error: ToolError) -> Dict[str, Any]:
+    """The failed result of a ToolError. Raises ValueError for a text that cannot be sent."""
+    text = str(error) or f"The tool {tool.name} failed, and does not say why."
+    blocks.check_text(text)
+    return failed(text)
 
 
 def advertise(server: "Server", methods: Dict[str, Any], capabilities: Dict[str, Any]) -> None:
@@ -165,15 +178,19 @@ def call(server: "Server", request: Request) -> Dict[str, Any]:
     arguments = request.params.get("arguments", {})
     if not isinstance(arguments, dict):
         raise InvalidParams("Invalid params: arguments must be an object")
-    faults = tool.faults(arguments)
-    if faults and tool.strict:
-        raise InvalidParams("Invalid params: " + faults)
-    if faults:
-        return failed("Invalid arguments: " + faults)
     try:
-        return attempt(server, request, tool.name, arguments, tool.handler(arguments), tool.result, tool.accept_unasked)
-    except ToolError as error:
-        return failed(str(error))
+        try:
+            return attempt(server, request, tool.name, arguments, tool.handler(arguments), tool.result,
+                           tool.accept_unasked)
+        except ToolError as error:
+            return _told(tool, error)
+    except BadArguments as error:
+        if tool.strict:
+            raise InvalidParams(f"Invalid params: {error}") from None
+        return failed(f"Invalid arguments: {error}")
+    except BadOutput as error:
+        log.error("%s (request %s)", error, shown(request.id))
+        return failed(f"The {error}")
     except (ProtocolError, Cancelled, KeyboardInterrupt):
         raise
     except BaseException:  # a sys.exit in a tool is a failure of the tool

@@ -12,9 +12,9 @@ import json
 import sys
 import time
 from base64 import b64decode
-from typing import Annotated, Any, Dict, List
+from typing import Annotated, Any, Dict, List, Union
 
-from mcp_ref import Context, InputRequired, Server, ToolError, content, form, roots, sampling
+from mcp_ref import Context, InputRequired, Server, ToolError, ToolResult, content, form, roots, sampling
 
 server = Server("mcp_ref-conformance", "1.0.0", instructions="One of each thing that the conformance suite calls.")
 
@@ -34,25 +34,25 @@ def test_simple_text() -> str:
 
 
 @server.tool
-def test_image_content() -> Dict[str, Any]:
+def test_image_content() -> content.Block:
     """Return an image of one red pixel."""
     return content.image(RED_DOT, "image/png")
 
 
 @server.tool
-def test_audio_content() -> Dict[str, Any]:
+def test_audio_content() -> content.Block:
     """Return one silent sample of audio."""
     return content.audio(SILENCE, "audio/wav")
 
 
 @server.tool
-def test_embedded_resource() -> Dict[str, Any]:
+def test_embedded_resource() -> content.Block:
     """Return a resource inside the result."""
     return content.embedded_resource("test://embedded-resource", "This is an embedded resource content.", "text/plain")
 
 
 @server.tool
-def test_multiple_content_types() -> List[Any]:
+def test_multiple_content_types() -> List[Union[str, content.Block]]:
     """Return a text, an image and a resource."""
     data = json.dumps({"test": "data", "value": 123})
     return ["Multiple content types test:", content.image(RED_DOT, "image/png"),
@@ -120,9 +120,9 @@ def test_input_required_result_elicitation(ctx: Context) -> str:
 
 
 @server.tool
-def test_input_required_result_sampling(ctx: Context) -> List[Any]:
+def test_input_required_result_sampling(ctx: Context) -> ToolResult:
     """Have the client's model answer a question."""
-    return [ctx.sample("capital_question", "What is the capital of France?", 100)["content"]]
+    return ToolResult([ctx.sample("capital_question", "What is the capital of France?", 100)["content"]])
 
 
 @server.tool
@@ -176,9 +176,9 @@ def test_input_required_result_capabilities(ctx: Context) -> str:
 
 
 @server.tool
-def test_missing_capability(ctx: Context) -> List[Any]:
+def test_missing_capability(ctx: Context) -> ToolResult:
     """Need sampling; a client without it is told so (-32021)."""
-    return [ctx.sample("greeting", "Generate a greeting", 50)["content"]]
+    return ToolResult([ctx.sample("greeting", "Generate a greeting", 50)["content"]])
 
 
 @server.tool
@@ -250,14 +250,14 @@ def complete_arg1(value: str) -> List[str]:
 
 
 @server.prompt
-def test_prompt_with_embedded_resource(resourceUri: Annotated[str, "URI of the resource to embed"]) -> List[Any]:
+def test_prompt_with_embedded_resource(resourceUri: Annotated[str, "URI of the resource to embed"]) -> List[Union[str, content.Block]]:
     """A prompt with a resource inside."""
     return [content.embedded_resource(resourceUri, "Embedded resource content for testing.", "text/plain"),
             "Please process the embedded resource above."]
 
 
 @server.prompt
-def test_prompt_with_image() -> List[Any]:
+def test_prompt_with_image() -> List[Union[str, content.Block]]:
     """A prompt with an image inside."""
     return [content.image(RED_DOT, "image/png"), "Please analyze the image above."]
 
