@@ -110,6 +110,15 @@ class Lists(unittest.TestCase):
             {"uri": "a://1", "name": "one"}, {"uri": "a://2", "name": "two"}])
         self.assertEqual([entry["name"] for entry in listing(server).result["resources"]], ["first", "two"])
 
+    def test_a_malformed_instance_does_not_lose_the_list(self):
+        server = Server("one", "1")
+        server.add_resource_template("a://{b}", lambda b: b, name="b", instances=lambda: [
+            {"uri": "a://1", "name": "one"}, {"name": "none"}, {"uri": "a://2"}, {"uri": "x", "name": "x"}, None,
+            {"uri": "a://3", "name": "three", "_meta": {"since": {1}}}, {"uri": "a://4", "name": "four", "size": "4"}])
+        with self.assertLogs("mcp_ref", logging.ERROR) as logs:
+            self.assertEqual([entry["name"] for entry in listing(server).result["resources"]], ["one"])
+        self.assertEqual(len(logs.output), 6)
+
     def test_at_run_time(self):
         self.server.add_resource("demo://late", lambda: "late", name="late")
         self.assertEqual(read(self.server, "demo://late").result["contents"][0]["text"], "late")

@@ -13,6 +13,7 @@ from mcp_ref.server.signature import signature
 
 from .support import call, message, post
 
+
 class Colour(enum.Enum):
     RED = "red"
     BLUE = "blue"
@@ -145,8 +146,10 @@ class ContextParameter(unittest.TestCase):
         server = Server("s", "1")
         server.add_prompt(lambda a, ctx: f"{a} {ctx.round}", name="p")
         server.add_resource("a:b", lambda ctx: f"{ctx.round}", name="r")
-        server.add_resource_template("a:c/{d}", postponed("def f(d: str, asking: Context): return f'{d} {asking.round}'"))
-        server.completion("p", "a")(postponed("def f(value, others, asking: Context): return [value, str(asking.round)]"))
+        server.add_resource_template("a:c/{d}", postponed(
+            "def f(d: str, asking: Context): return f'{d} {asking.round}'"))
+        server.completion("p", "a")(postponed(
+            "def f(value, others, asking: Context): return [value, str(asking.round)]"))
         self.assertEqual(post(server, message("prompts/get", {"name": "p", "arguments": {"a": "x"}}))
                          .result["messages"][0]["content"]["text"], "x 0")
         for uri, text in (("a:b", "0"), ("a:c/x", "x 0")):
@@ -193,10 +196,14 @@ def shouting(function):
 class Kinds(unittest.TestCase):
     def test_what_can_be_a_handler(self):
         for function, name, doc, arguments, text in (
-                (Shop().book, "book", "Book.", {"flight": "a"}, "a 1"), (Shop().later, "later", None, {"flight": "a"}, "a 0"),
-                (Shop.add, "add", None, {"a": 1, "b": 2}, "3"), (Shop.__dict__["add"], "add", None, {"a": 1, "b": 2}, "3"),
-                (Shop.named, "named", None, {"suffix": "!"}, "Shop!"), (Shop(), "Shop", "A shop.", {"query": "a"}, "aa"),
-                (functools.partial(base, seats=2), "base", "Book in a style.", {"flight": "a", "style": "b"}, "a 2 b 0"),
+                (Shop().book, "book", "Book.", {"flight": "a"}, "a 1"),
+                (Shop().later, "later", None, {"flight": "a"}, "a 0"),
+                (Shop.add, "add", None, {"a": 1, "b": 2}, "3"),
+                (Shop.__dict__["add"], "add", None, {"a": 1, "b": 2}, "3"),
+                (Shop.named, "named", None, {"suffix": "!"}, "Shop!"),
+                (Shop(), "Shop", "A shop.", {"query": "a"}, "aa"),
+                (functools.partial(base, seats=2), "base", "Book in a style.", {"flight": "a", "style": "b"},
+                 "a 2 b 0"),
                 (functools.partial(Shop.book, Shop()), "book", "Book.", {"flight": "a", "seats": 3}, "a 3"),
                 (functools.partial(Shop(), query="a"), "Shop", "A shop.", {}, "aa"),
                 (shouting(base), "base", "Book in a style.", {"flight": "a", "seats": 1, "style": "b"}, "A 1 B 0")):
@@ -290,7 +297,8 @@ class Values(unittest.TestCase):
         x = {"x": {"type": "string"}}
         for members, words in (({}, "additionalProperties"), ({"properties": x, "required": ["x"]}, "additionalProp"),
                                ({"properties": x, "additionalProperties": {"type": "string"}}, "additionalProperties"),
-                               ({"properties": {**x, "y": {}}, "required": ["x"], "additionalProperties": False}, "not y"),
+                               ({"properties": {**x, "y": {}}, "required": ["x"], "additionalProperties": False},
+                                "not y"),
                                ({"properties": x, "required": ["x"], "additionalProperties": False,
                                  "patternProperties": {"^a": {}}}, "patternProperties"),
                                ({"properties": x, "additionalProperties": False}, "x among the required")):

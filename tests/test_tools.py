@@ -22,7 +22,17 @@ from typing import (
     Union,
 )
 
-from mcp_ref import Context, HTTPError, InputRequired, ProtocolError, SchemaError, Server, ToolError, ToolResult, content
+from mcp_ref import (
+    Context,
+    HTTPError,
+    InputRequired,
+    ProtocolError,
+    SchemaError,
+    Server,
+    ToolError,
+    ToolResult,
+    content,
+)
 from mcp_ref.base.errors import received
 from mcp_ref.base.request import Request
 from mcp_ref.patterns.cancellation import Cancelled
@@ -70,7 +80,8 @@ class Results(unittest.TestCase):
                             ({"type": "text", "text": "x"}, '{"type":"text","text":"x"}'),
                             ([{"type": "Point", "coordinates": [1, 2]}], '[{"type":"Point","coordinates":[1,2]}]'),
                             ({"a": Weather(1.0)}, '{"a":{"celsius":1.0,"when":null}}'), ((1, "a"), '[1,"a"]')):
-            self.assertEqual(self.result(value), {"resultType": "complete", "content": [{"type": "text", "text": text}]})
+            self.assertEqual(self.result(value),
+                             {"resultType": "complete", "content": [{"type": "text", "text": text}]})
 
     def test_what_a_model_reads_has_real_characters_and_the_wire_none(self):
         self.assertEqual(self.result({"Zürich": "☕"})["content"][0]["text"], '{"Zürich":"☕"}')
@@ -136,8 +147,9 @@ class Results(unittest.TestCase):
                 (Union[Weather, int], 3, {"anyOf": [weather, {"type": "integer"}]}, 3),
                 (Place, {"name": "Zürich"}, {"type": "object", "properties": {"name": {"type": "string"}},
                                              "required": ["name"]}, {"name": "Zürich"}),
-                (Pair, Pair(1, "z"), {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string"}},
-                                      "required": ["a", "b"], "additionalProperties": False}, {"a": 1, "b": "z"}),
+                (Pair, Pair(1, "z"),
+                 {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string"}},
+                  "required": ["a", "b"], "additionalProperties": False}, {"a": 1, "b": "z"}),
                 (datetime.date, day, {"type": "string", "format": "date"}, "2026-07-28"),
                 (bytes, b"a", {"type": "string", "contentEncoding": "base64"}, "YQ=="),
                 (Set[str], {"b", "a"}, {"type": "array", "items": {"type": "string"}, "uniqueItems": True}, ["a", "b"]),
@@ -167,7 +179,8 @@ class Results(unittest.TestCase):
                 (content.Block, block, blocks), (List[content.Block], [block], blocks), (List[content.Block], [], []),
                 (List[Union[str, content.Block]], ["x"], blocks), (Tuple[str, content.Block], ("x", block), blocks * 2),
                 (ToolResult, ToolResult("x"), blocks), (Union[str, InputRequired], "x", blocks), (Any, "x", blocks),
-                (Any, None, []), (object, "x", blocks), (Union[Weather, str], "x", blocks), (NewType("N", str), "x", blocks),
+                (Any, None, []), (object, "x", blocks), (Union[Weather, str], "x", blocks),
+                (NewType("N", str), "x", blocks),
                 (Union[Weather, str], Weather(1.0), [{"type": "text", "text": '{"celsius":1.0,"when":null}'}]),
                 (Union[Weather, ToolResult], ToolResult("x"), blocks)):
             with self.subTest(str(annotation)):
@@ -199,7 +212,8 @@ class Results(unittest.TestCase):
                 self.assertRegex("".join(logs.output), words)
 
     def test_a_return_annotation_without_a_json_form_is_refused(self):
-        for annotation, words in ((complex, "two floats"), (Iterator[int], "List"), (datetime.timedelta, "float"), (ToolError, "raised"),
+        for annotation, words in ((complex, "two floats"), (Iterator[int], "List"),
+                                  (datetime.timedelta, "float"), (ToolError, "raised"),
                                   (Dict[str, content.Block], "Dict"), (Context, "dataclass")):
             with self.subTest(str(annotation)), self.assertRaisesRegex(SchemaError, f"what .* returns.*{words}"):
                 self.returning(annotation, None)
@@ -423,7 +437,8 @@ class Definitions(unittest.TestCase):
                 ({"icons": [{"src": "data:,", "sizes": ["big"]}]}, "sizes"),
                 ({"icons": [{"src": "data:,", "theme": "red"}]}, "light or dark"),
                 ({"icons": [{"src": "data:,", "mimeType": "png"}]}, "mimeType"), ({"meta": {"since": now}}, "datetime"),
-                ({"meta": {"a b": 1}}, "_meta"), ({"meta": ["a"]}, "_meta"), ({"output_schema": {"enum": [now]}}, "JSON"),
+                ({"meta": {"a b": 1}}, "_meta"), ({"meta": ["a"]}, "_meta"),
+                ({"output_schema": {"enum": [now]}}, "JSON"),
                 ({"input_schema": {"type": "object", "default": float("nan")}}, "JSON")):
             with self.subTest(str(options)), self.assertRaisesRegex(ValueError, words):
                 Server("s", "1").tool(**{"name": "t", **options})(lambda arguments: "")

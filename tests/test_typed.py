@@ -95,6 +95,7 @@ class Node:
     value: int
     children: List["Node"] = dataclasses.field(default_factory=list)
     parent: Optional["Node"] = None
+    seen: Optional[datetime.date] = None
 
 
 @dataclasses.dataclass
@@ -164,19 +165,22 @@ TABLE = [
     (Tuple[int, str], [1, "a"]), (Tuple[()], []), (Set[str], ["a", "b"]), (FrozenSet[Colour], ["blue"]), (set, ["a"]),
     (Set[Key], [{"name": "a"}]),
     (dict, {"a": 1}), (Dict[str, bool], {"a": True}), (Mapping[str, Point], {"a": {"x": 1, "y": 2.0, "colour": "red"}}),
-    (MutableMapping[str, int], {"a": 1}), (Dict[Colour, int], {"red": 1}), (Dict[datetime.date, int], {"2026-01-01": 1}),
+    (MutableMapping[str, int], {"a": 1}), (Dict[Colour, int], {"red": 1}),
+    (Dict[datetime.date, int], {"2026-01-01": 1}),
     (Dict[Any, int], {"a": 1}),
     (datetime.date, "2026-07-28"), (datetime.datetime, "2026-07-28T09:30:00+00:00"),
     (datetime.datetime, "2026-07-28T09:30:00.250000"), (datetime.time, "09:30:00"), (datetime.time, "09:30:00+02:00"),
     (uuid.UUID, "123e4567-e89b-12d3-a456-426614174000"), (decimal.Decimal, "12.50"), (decimal.Decimal, "-1E+3"),
     (pathlib.Path, "a/b"), (pathlib.PurePosixPath, "/a/b"), (bytes, "+//+"), (bytes, ""),
-    (Literal["a", 1, None], "a"), (Literal["a", 1, True], 1), (Literal["a", 1, True], True), (Literal[Colour.RED], "red"),
+    (Literal["a", 1, None], "a"), (Literal["a", 1, True], 1), (Literal["a", 1, True], True),
+    (Literal[Colour.RED], "red"),
     (Colour, "red"), (Size, 2), (Mixed, 1), (Mixed, "1"), (Mixed, None), (Mixed, [1, 2]), (Mixed, [3, "x"]),
     (Mixed, {"a": 1}),
     (Point, {"x": 1, "y": 2.5, "colour": "blue"}), (Pair, {"first": 1, "second": "a"}),
     (Place, {}), (Place, {"points": [{"x": 1, "y": 0.5, "colour": "red"}]}),
-    (Node, {"value": 1, "children": [{"value": 2, "children": [], "parent": None}], "parent": None}),
-    (List[Node], [{"value": 1, "children": [], "parent": None}]),
+    (Node, {"value": 1, "children": [{"value": 2, "children": [], "parent": None, "seen": "2026-01-01"}],
+            "parent": None, "seen": None}),
+    (List[Node], [{"value": 1, "children": [], "parent": None, "seen": None}]),
     (Tree, {"name": "a", "below": [{"name": "b", "below": []}]}),
     (Box[int], {"value": 1, "inner": {"value": 2, "inner": None}}),
     (Box[List[Colour]], {"value": ["red"], "inner": None}), (Box, {"value": {"any": 1}, "inner": None}),
@@ -316,12 +320,13 @@ class Refusals(unittest.TestCase):
                 (enum.Enum("Empty", ""), "no value at all"), (Literal[b"a"], "text or a number"),
                 (Set[List[int]], "List"), (Set[Point], "frozen"), (ValueError, "raised"), (type, "dataclass"),
                 (Callable[[int], str], "dataclass"), (3, "Any"), ([int], "Any"), ("Nowhere", "import"),
-                ("1 +", "cannot be resolved"), (List["Nowhere"], "import")):
+                ("1 +", "cannot be resolved"), (List["Nowhere"], "import")):  # noqa: F821
             with self.subTest(str(annotation)), self.assertRaisesRegex(SchemaError, f"(?s)book\\(x\\).*{words}"):
                 typed(annotation, "book(x)")
 
     def test_defaults_of_fields_are_of_their_annotation(self):
-        for annotation, default in ((int, "1"), (int, True), (Literal["a"], "b"), (Colour, "red"), (List[int], (1, "2")),
+        for annotation, default in ((int, "1"), (int, True), (Literal["a"], "b"), (Colour, "red"),
+                                    (List[int], (1, "2")),
                                     (Annotated[int, {"minimum": 1}], 0), (datetime.date, "2026-01-01"),
                                     (Optional[float], "x"), (float, float("nan"))):
             kind = dataclasses.make_dataclass("Kind", [("seats", annotation, dataclasses.field(default=default))])
@@ -332,16 +337,15 @@ class Refusals(unittest.TestCase):
 
     def test_a_value_that_is_not_of_its_type_is_named(self):
         for annotation, value, words in (
-                (datetime.date, "2026-02-31", "v must be a date such as"), (datetime.date, "20260228", "v must be a date"),
+                (datetime.date, "2026-02-31", "v must be a date such as"),
+                (datetime.date, "20260228", "v must be a date"),
                 (datetime.datetime, "2026-02-28", "v must be a date and time"), (datetime.time, "25:00", "v must be a"),
                 (uuid.UUID, "x", "v must be a UUID"), (bytes, "YQ", "v must be standard Base64"),
                 (decimal.Decimal, "NaN", "v must be a decimal"), (float, 10**400, "v must be within"),
                 (Dict[str, List[datetime.date]], {"a": ["2026-01-01", "x"]}, r"v\.a\[1\] must be a date"),
-                (Set[Any], [[1]], "v must hold nothing but"), (Node, {"value": 1, "children": [{"value": 10**400}]}, None)):
+                (Set[Any], [[1]], "v must hold nothing but"),
+                (Node, {"value": 1, "children": [{"value": 2, "seen": "soon"}]}, r"v\.children\[0\]\.seen must be")):
             with self.subTest(str(annotation)):
-                if words is None:
-                    typed(annotation, "t").convert(value)
-                    continue
                 with self.assertRaises(Unfit) as caught:
                     typed(annotation, "t").convert(value)
                 self.assertRegex(caught.exception.text("v"), words)

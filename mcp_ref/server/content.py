@@ -246,6 +246,15 @@ def check_block(value: Any) -> None:
     _check_rest(value, ("type", *rules))
 
 
+def check_resource(value: Any) -> None:
+    """The definition of a resource, as it is listed."""
+    if not isinstance(value, Mapping):
+        raise ValueError(f"the definition of a resource must be a dict, not {shown(value)}")
+    rules = _KINDS["resource_link"]
+    _check_members("the definition of a resource", value, rules, _REQUIRED["resource_link"])
+    _check_rest(value, tuple(rules))
+
+
 def content_blocks(value: Any) -> List[Dict[str, Any]]:
     """A text, a block, or a list of such, as checked blocks. Raises ValueError."""
     listed = value if isinstance(value, (list, tuple)) else [value]

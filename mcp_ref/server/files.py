@@ -28,7 +28,7 @@ from typing import Any, Dict, Generator, Iterator, List, Optional, Sequence, Tup
 from urllib.parse import quote
 
 from ..base.errors import InvalidParams, ResourceNotFound
-from .content import resource_contents
+from .content import Contents, resource_contents
 from .resources import ResourceTemplate
 from .uri_template import is_uri, normal
 
@@ -102,7 +102,7 @@ class Folder(ResourceTemplate):
         found = os.path.relpath(real, self.root).split(os.sep) if inside else []
         return found if found and self._allowed(found) else None
 
-    def _read(self, path: str) -> Dict[str, Any]:
+    def _read(self, path: str) -> Contents:
         segments = self._resolved(path.split("/"))
         if segments is None:
             raise ResourceNotFound()

@@ -5,6 +5,7 @@ Implements RES-02 to RES-05, RES-09 to RES-11, RES-13, RES-14, RES-16, CACHE-04 
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
 from ..authorization.scopes import is_scoped, require_scopes, visible
@@ -13,7 +14,15 @@ from ..base.jsonrpc import readable, shown
 from ..base.request import Request
 from .caching import Hints, hints
 from .completion import choices
-from .content import Contents, check_annotations, check_contents, check_media_type, check_size, resource_contents
+from .content import (
+    Contents,
+    check_annotations,
+    check_contents,
+    check_media_type,
+    check_resource,
+    check_size,
+    resource_contents,
+)
 from .pagination import listed
 from .registry import BadArguments, Registered
 from .returned import Returned
@@ -23,6 +32,8 @@ from .uri_template import UriTemplate, is_uri
 if TYPE_CHECKING:
     from .server import Server
 
+
+log = logging.getLogger("mcp_ref")
 
 JSON = "application/json"
 OCTETS = (bytes, bytearray, memoryview)
@@ -153,12 +164,18 @@ def advertise(server: "Server", methods: Dict[str, Any], capabilities: Dict[str,
 def list_resources(server: "Server", request: Request) -> Dict[str, Any]:
     """resources/list: those registered, in that order, then the instances of templates that can tell (RES-03).
 
-    What the caller may not read is not listed, nor is it as an instance of a template that happens to match its URI.
+    What the caller may not read is not listed, nor is it as an instance of a template that happens to match its URI. An
+    instance that is malformed is left out, and the log says why.
     """
     templates = server.resource_templates
     instances: Dict[str, Any] = {}
     for template in visible(server, request, templates).values():
         for definition in template.instances() if template.instances is not None else ():
+            try:
+                check_resource(definition)
+            except ValueError as error:
+                log.error("an instance of %s is left out: %s", template.key, error)
+                continue
             if definition["uri"] not in server.resources:
                 instances.setdefault(definition["uri"], definition)
     return listed(server, request, "resources", server.resources, instances, is_scoped(templates))

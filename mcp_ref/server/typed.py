@@ -245,8 +245,10 @@ class Maker:
 
     def optional(self, made: Typed) -> Typed:
         """`made`, or null: what a default of None makes of an annotation that does not say so."""
-        nothing = SCALARS[type(None)]
-        return made if self._nullable(made.schema) else _or_none({"anyOf": [made.schema, nothing.schema]}, made)
+        if self._nullable(made.schema) or "x-mcp-header" in made.schema:  # which stands on one type alone
+            return made
+        told = {name: made.schema[name] for name in ("title", "description") if name in made.schema}
+        return _or_none({"anyOf": [made.schema, SCALARS[type(None)].schema], **told}, made)
 
     def _nullable(self, schema: Any) -> bool:
         if "$ref" in schema:

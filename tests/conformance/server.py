@@ -250,14 +250,14 @@ def complete_arg1(value: str) -> List[str]:
 
 
 @server.prompt
-def test_prompt_with_embedded_resource(resourceUri: Annotated[str, "URI of the resource to embed"]) -> List[Union[str, content.Block]]:
+def test_prompt_with_embedded_resource(resourceUri: Annotated[str, "URI of the resource to embed"]) -> List[Any]:
     """A prompt with a resource inside."""
     return [content.embedded_resource(resourceUri, "Embedded resource content for testing.", "text/plain"),
             "Please process the embedded resource above."]
 
 
 @server.prompt
-def test_prompt_with_image() -> List[Union[str, content.Block]]:
+def test_prompt_with_image() -> List[Any]:
     """A prompt with an image inside."""
     return [content.image(RED_DOT, "image/png"), "Please analyze the image above."]
 
