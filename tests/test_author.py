@@ -32,12 +32,12 @@ class Arguments(unittest.TestCase):
 
     def test_icons(self) -> None:
         for icons in ("https://app.example/a.png", PNG, ["https://app.example/a.png"], 7):
-            self.refused(TypeError, "icons is a list of objects", icons=icons)
+            self.refused(ValueError, "must be a", icons=icons)
         for change, words in (({"src": None}, "src"), ({"src": "a.png"}, "src"), ({"src": "javascript:a"}, "src"),
                               ({"sizes": "48x48"}, "sizes"), ({"sizes": ["48"]}, "sizes"), ({"theme": "blue"}, "theme"),
                               ({"url": "https://a.example"}, "url"), ({"sizes": [["48x48"]]}, "sizes")):
             self.refused(ValueError, words, icons=[{**PNG, **change}])
-        self.refused(TypeError, "mimeType", icons=[{**PNG, "mimeType": 7}])
+        self.refused(ValueError, "mimeType", icons=[{**PNG, "mimeType": 7}])
 
     def test_numbers_and_lists(self) -> None:
         for name, least in (("page_size", 1), ("max_subscriptions", 0)):

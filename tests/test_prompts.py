@@ -194,7 +194,7 @@ class Messages(unittest.TestCase):
             self.assertEqual(text(get(server, "m")), expected)
 
     def test_a_forgotten_return_is_told(self):
-        def handler() -> str:
+        def handler() -> str:  # type: ignore[empty-body]
             pass
         server = Server("messages", "1")
         server.add_prompt(handler, name="m")

@@ -55,7 +55,7 @@ class Schemas(unittest.TestCase):
 
     def test_defaults_and_required(self):
         def handler(ctx, a: str, b: int = 2, c: Optional[str] = None, d: Colour = Colour.BLUE, e: object = object(),
-                    f: Point = Point(1), g: Path = Path("a/b"), h: str = None):
+                    f: Point = Point(1), g: Path = Path("a/b"), h: str = None):  # type: ignore[assignment]
             return ""
         made = signature(handler).schema
         self.assertEqual(made["required"], ["a"])
@@ -107,7 +107,7 @@ class ContextParameter(unittest.TestCase):
             return f"{a} {asking.round}"
 
         def optional(a: int, *, asking: Optional[Context] = None):
-            return f"{a} {asking.round}"
+            return f"{a} {asking and asking.round}"
 
         def noted(a: int, asking: Annotated[Context, "not for the model"]):
             return f"{a} {asking.round}"
@@ -287,6 +287,8 @@ class Values(unittest.TestCase):
         server.tool(name="names", input_schema={"type": "object", "properties": {"x": {}, "y": {}}, "required": ["x"],
                                                 "additionalProperties": False})(lambda x, y="z": x + y)
         server.tool(name="all", input_schema={"type": "object"})(lambda **members: sorted(members))
+        with self.assertRaisesRegex(SchemaError, "x among the required"):
+            registered(lambda x, **members: x, name="t", input_schema={"type": "object"})
         self.assertEqual(call(server, "whole", {"a-b": "c"}).text, "c")
         self.assertEqual(call(server, "names", {"x": "y"}).text, "yz")
         self.assertEqual(call(server, "all", {"x": "y", "a": 1}).text, '["a","x"]')

@@ -8,6 +8,7 @@ import enum
 import json
 import pathlib
 import sys
+import types
 import unittest
 import uuid
 from typing import (
@@ -111,7 +112,7 @@ class DayBox(Box[datetime.date]):
 
 @dataclasses.dataclass
 class Parcel:
-    name: "Final[str]"
+    name: "Final[str]"  # type: ignore[misc]
     kind: ClassVar[str] = "parcel"
     raw: dataclasses.InitVar[int] = 0
     weight: float = dataclasses.field(init=False, default=1.5)
@@ -283,6 +284,15 @@ class Schemas(unittest.TestCase):
             schema = typed(TypedDict("D", names, total=total), "t").schema
             self.assertEqual(schema["required"], required)
             self.assertEqual({member["type"] for member in schema["properties"].values()}, {"integer"})
+
+    @unittest.skipIf(sys.version_info < (3, 11), "NotRequired is of 3.11")
+    def test_qualifiers_that_are_postponed(self):
+        module = sys.modules["postponed"] = types.ModuleType("postponed")
+        self.addCleanup(sys.modules.pop, "postponed")
+        exec(compile("from __future__ import annotations\nfrom typing import *\nclass D(TypedDict):\n"
+                     "    a: NotRequired[int]\n    b: Annotated[Required[int], 'bee']\n    c: int", "d", "exec"),
+             vars(module))
+        self.assertEqual(typed(vars(module)["D"], "t").schema["required"], ["b", "c"])
 
     def test_a_name_of_a_definition_is_used_once(self):
         def other():

@@ -55,7 +55,7 @@ def choices(properties: Mapping[str, Any], where: str) -> Dict[str, Completer]:
     """Completers for those parameters of a handler that can have certain values only.
 
     properties: of the schema of its Signature. Raises SchemaError for a parameter that is annotated as anything but
-    text: str, Literal or Enum of texts, or Optional.
+    text: str, what a text stands for such as a date, Literal or Enum of texts, or Optional.
     """
     found = {}
     for name, schema in properties.items():
@@ -63,7 +63,8 @@ def choices(properties: Mapping[str, Any], where: str) -> Dict[str, Completer]:
         allowed = inner[0].get("enum") if inner else None
         texts = allowed is None or all(isinstance(value, str) for value in allowed)
         if len(inner) != 1 or "string" not in inner[0].get("type", "string") or not texts:
-            raise SchemaError(f"{where}: {name} arrives as text; annotate it str, or Literal or Enum of texts")
+            raise SchemaError(f"{where}: {name} arrives as text; annotate it str, date and the like, or Literal or "
+                              "Enum of texts")
         if allowed is not None:
             found[name] = _chooser(allowed)
     return found

@@ -6,6 +6,7 @@ Implements TOOL-13, together with typed.
 from __future__ import annotations
 
 import base64
+import enum
 import math
 import os
 import re
@@ -13,7 +14,7 @@ from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Tuple, T
 
 from ..base.errors import SchemaError
 from ..base.json_schema.model import Violation
-from .annotations import At
+from .annotations import At, spelled
 from .content import base64_text, check_base64
 
 Convert = Callable[[Any], Any]
@@ -46,6 +47,15 @@ class Unfit(ValueError):
     def text(self, root: str) -> str:
         """A sentence such as "arguments.when must be a date such as 2026-07-28"; root names the whole value."""
         return Violation(self.path, self.message, "").text(root)
+
+
+def within(step: Union[str, int], convert: Convert, value: Any) -> Any:
+    """Convert what is under `step`, so that an Unfit names it."""
+    try:
+        return convert(value)
+    except Unfit as error:
+        error.path = (step, *error.path)
+        raise
 
 
 def kind_of(value: Any) -> str:
@@ -165,6 +175,7 @@ _JSON_TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", 
 def choices(pairs: Sequence[Tuple[Any, Any]], at: At) -> Typed:
     """One of some values. pairs: each as JSON, and what it stands for."""
     values = [value for value, _ in pairs]
+    what = "one of " + ", ".join(str(member) for _, member in pairs[:10]) + ", …" * (len(pairs) > 10)
     if not values:
         raise SchemaError(f"{at.where}: an Enum without members allows no value at all")
     types = list(dict.fromkeys(_JSON_TYPES[next(base for base in type(value).__mro__ if base in _JSON_TYPES)]
@@ -176,11 +187,29 @@ def choices(pairs: Sequence[Tuple[Any, Any]], at: At) -> Typed:
         for known, member in pairs:
             if known == value and isinstance(known, bool) is isinstance(value, bool):
                 return member
-        raise Unfit("must be one of its values")
+        raise Unfit("must be " + what)
 
     def dump(value: Any) -> Any:
         for known, member in pairs:
             if value is member or (type(value) is type(member) and value == member):
                 return known
-        raise Unfit(f"must be one of its values, not {kind_of(value)}")
+        raise Unfit(f"must be {what}, not {kind_of(value)}")
     return Typed({"type": types[0] if len(types) == 1 else types, "enum": values}, convert, dump)
+
+
+_INSTEAD = {"complex": "two floats", "timedelta": "float, with its unit in the description", "range": "List[int]",
+            "Iterator": "List[…]", "Generator": "List[…]", "AsyncIterator": "List[…]", "AsyncGenerator": "List[…]",
+            "bytearray": "bytes", "memoryview": "bytes", "defaultdict": "Dict[str, …]", "Counter": "Dict[str, int]"}
+
+
+def refused(annotation: Any, origin: Any, at: At) -> SchemaError:
+    """What to write in place of an annotation that has no JSON form."""
+    instead = "a dataclass, a NamedTuple or a TypedDict" if isinstance(origin, type) else "Any"
+    if isinstance(origin, type) and issubclass(origin, enum.Flag):
+        instead = "List[…] of an Enum"
+    elif isinstance(origin, type) and issubclass(origin, dict):
+        instead = "Dict[str, …]"
+    elif isinstance(origin, type) and issubclass(origin, BaseException):
+        return SchemaError(f"{at.where}: an exception such as {spelled(annotation)} is raised, not annotated")
+    instead = _INSTEAD.get(getattr(origin, "__name__", ""), instead)
+    return SchemaError(f"{at.where}: {spelled(annotation)} has no JSON form; write {instead} instead")

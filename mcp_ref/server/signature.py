@@ -15,8 +15,8 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Seq
 
 from ..base.errors import SchemaError
 from .annotations import At, evaluated, is_union
-from .scalars import Typed, Unfit, same
-from .typed import Maker, within
+from .scalars import Typed, Unfit, same, within
+from .typed import Maker
 from .typed import typed as typed
 
 _READS_AS_CONTEXT = re.compile(r"(?:.*[\[.\s|'\"])?Context(?:[\]\s|'\",].*)?", re.DOTALL)
@@ -212,18 +212,16 @@ def _default(maker: Maker, parameter: inspect.Parameter, made: Typed, at: At) ->
         return {}
 
 
-def _check_given(schema: Any, found: Parameters) -> None:
+def _check_given(schema: Dict[str, Any], found: Parameters) -> None:
     """Raise SchemaError for an inputSchema that lets through what the handler cannot be called with."""
     advice = f"{found.at.where}: its input_schema must have %s; or take `arguments`, one dict"
-    if any(each.kind is each.VAR_KEYWORD for each in found.rest) or not isinstance(schema, dict):
-        return
     named = {each.name: each for each in found.rest if each.kind not in _VARIADIC}
-    properties = schema.get("properties", {})
-    if schema.get("additionalProperties") is not False or "patternProperties" in schema:
-        raise SchemaError(advice % "additionalProperties: false, and no patternProperties")
-    extra = [name for name in properties if name not in named] if isinstance(properties, dict) else []
-    if extra:
-        raise SchemaError(advice % f"only properties that the handler has parameters for, not {', '.join(extra)}")
+    if not any(each.kind is each.VAR_KEYWORD for each in found.rest):
+        if schema.get("additionalProperties") is not False or "patternProperties" in schema:
+            raise SchemaError(advice % "additionalProperties: false, and no patternProperties")
+        extra = [name for name in schema.get("properties", {}) if name not in named]
+        if extra:
+            raise SchemaError(advice % f"only properties that the handler has parameters for, not {', '.join(extra)}")
     for name, each in named.items():
         if each.default is each.empty and name not in schema.get("required", ()):
             raise SchemaError(advice % f"{name} among the required, for the parameter has no default")

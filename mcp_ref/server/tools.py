@@ -68,14 +68,14 @@ class Tool(Registered):
     def __init__(self, function: Callable[..., Any], *, input_schema: Optional[Dict[str, Any]] = None,
                  output_schema: Optional[Dict[str, Any]] = None, annotations: Optional[Dict[str, Any]] = None,
                  strict: bool = False, accept_unasked: bool = False, **options: Any) -> None:
+        if input_schema is not None and not (isinstance(input_schema, dict) and input_schema.get("type") == "object"):
+            raise SchemaError(f"an inputSchema is an object with type: object, not {shown(input_schema)}")
         super().__init__(function, input_schema, **options)
         if not _NAME.fullmatch(self.name):
             log.warning("tool %s: names should have 1 to 128 of A-Z a-z 0-9 _ - . (TOOL-15, TOOL-17)", shown(self.name))
         self.strict = strict
         self.accept_unasked = accept_unasked
         schema = self.signature.schema
-        if not isinstance(schema, dict) or schema.get("type") != "object":
-            raise SchemaError(f"the inputSchema of {self.name} must be an object with type: object")
         self.mirrored = tuple(annotated_parameters(schema))
         self.check("output_schema", output_schema, check_json)
         self.output = None if output_schema is None else compile_schema(output_schema)

@@ -27,7 +27,7 @@ import re
 import typing
 from collections import abc
 from functools import lru_cache
-from typing import Any, Callable, Dict, List, Mapping, Sequence, Tuple, Type, Union
+from typing import Any, Callable, Dict, List, Mapping, Sequence, Tuple, Type
 
 from ..base.errors import SchemaError
 from ..base.json_schema import compile_schema
@@ -44,17 +44,7 @@ from .annotations import (
     special,
     spelled,
 )
-from .scalars import SCALARS, Convert, Typed, Unfit, choices, kind_of, same, textual
-
-
-def within(step: Union[str, int], convert: Convert, value: Any) -> Any:
-    """Convert what is under `step`, so that an Unfit names it."""
-    try:
-        return convert(value)
-    except Unfit as error:
-        error.path = (step, *error.path)
-        raise
-
+from .scalars import SCALARS, Typed, Unfit, choices, kind_of, refused, same, textual, within
 
 _ATOMS = frozenset((str, int, bool, type(None)))
 
@@ -166,7 +156,7 @@ class Maker:
             return self._named(annotation, lambda: self.make(origin.__value__, At(at.where, names_of(origin), types)))
         if isinstance(origin, type):
             return self._of_type(annotation, origin, arguments, at)
-        raise _refused(annotation, origin, at)
+        raise refused(annotation, origin, at)
 
     def _of_type(self, annotation: Any, origin: Type[Any], arguments: Tuple[Any, ...], at: At) -> Typed:
         found = SCALARS.get(origin) or textual(origin, self._out)
@@ -184,7 +174,7 @@ class Maker:
             return choices([(self._value(member, at), member) for member in origin], at)
         if dataclasses.is_dataclass(origin) or is_typed_dict(origin) or hasattr(origin, "_fields"):
             return self._named(annotation, lambda: self._members(origin, arguments, at))
-        raise _refused(annotation, origin, at)
+        raise refused(annotation, origin, at)
 
     def _annotated(self, annotation: Any, at: At) -> Typed:
         made = self.make(annotation.__origin__, at)
@@ -248,7 +238,8 @@ class Maker:
         if self._nullable(made.schema) or "x-mcp-header" in made.schema:  # which stands on one type alone
             return made
         told = {name: made.schema[name] for name in ("title", "description") if name in made.schema}
-        return _or_none({"anyOf": [made.schema, SCALARS[type(None)].schema], **told}, made)
+        bare = {name: member for name, member in made.schema.items() if name not in told}
+        return _or_none({"anyOf": [bare, SCALARS[type(None)].schema], **told}, made)
 
     def _nullable(self, schema: Any) -> bool:
         if "$ref" in schema:
@@ -425,19 +416,3 @@ ARRAYS: Dict[Any, Any] = {
     abc.Set: frozenset}
 _OBJECTS: Dict[Any, Any] = {dict: dict, abc.Mapping: dict, abc.MutableMapping: dict,
                             collections.OrderedDict: collections.OrderedDict}
-_INSTEAD = {"complex": "two floats", "timedelta": "float, with its unit in the description", "range": "List[int]",
-            "Iterator": "List[…]", "Generator": "List[…]", "AsyncIterator": "List[…]", "AsyncGenerator": "List[…]",
-            "bytearray": "bytes", "memoryview": "bytes", "defaultdict": "Dict[str, …]", "Counter": "Dict[str, int]"}
-
-
-def _refused(annotation: Any, origin: Any, at: At) -> SchemaError:
-    """What to write in place of an annotation that has no JSON form."""
-    instead = "a dataclass, a NamedTuple or a TypedDict" if isinstance(origin, type) else "Any"
-    if isinstance(origin, type) and issubclass(origin, enum.Flag):
-        instead = "List[…] of an Enum"
-    elif isinstance(origin, type) and issubclass(origin, dict):
-        instead = "Dict[str, …]"
-    elif isinstance(origin, type) and issubclass(origin, BaseException):
-        return SchemaError(f"{at.where}: an exception such as {spelled(annotation)} is raised, not annotated")
-    instead = _INSTEAD.get(getattr(origin, "__name__", ""), instead)
-    return SchemaError(f"{at.where}: {spelled(annotation)} has no JSON form; write {instead} instead")
