@@ -5,12 +5,12 @@ Implements RES-02 to RES-05, RES-09 to RES-11, RES-13, RES-14, RES-16, CACHE-04 
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
 from ..authorization.scopes import is_scoped, require_scopes, visible
 from ..base.errors import InvalidParams, ResourceNotFound, SchemaError
 from ..base.jsonrpc import readable, shown
+from ..base.log import log
 from ..base.request import Request
 from .caching import Hints, hints
 from .completion import choices
@@ -32,8 +32,6 @@ from .uri_template import UriTemplate, is_uri
 if TYPE_CHECKING:
     from .server import Server
 
-
-log = logging.getLogger("mcp_ref")
 
 JSON = "application/json"
 OCTETS = (bytes, bytearray, memoryview)
