@@ -39,9 +39,10 @@ from typing import (
     TypeVar,
     Union,
 )
+from unittest import mock
 
 from mcp_ref import SchemaError
-from mcp_ref.base.json_schema import compile_schema
+from mcp_ref.base.json_schema import Schema, compile_schema
 from mcp_ref.server.scalars import Unfit
 from mcp_ref.server.typed import plain, typed
 
@@ -97,6 +98,18 @@ class Node:
     children: List["Node"] = dataclasses.field(default_factory=list)
     parent: Optional["Node"] = None
     seen: Optional[datetime.date] = None
+
+
+@dataclasses.dataclass
+class Left:
+    left: int
+    below: List[Union["Left", "Right"]]
+
+
+@dataclasses.dataclass
+class Right:
+    right: str
+    below: List[Union[Left, "Right"]]
 
 
 @dataclasses.dataclass
@@ -224,6 +237,20 @@ class BothWays(unittest.TestCase):
                 (Literal[Colour.RED, 1], "red", Colour.RED), (Box[Colour], {"value": "red"}, Box(Colour.RED))):
             self.assertEqual(typed(annotation, "t").convert(value), expected, annotation)
         self.assertIs(type(typed(float, "t").convert(1)), float)
+
+    def test_alternatives_are_told_apart_by_what_is_in_them(self):
+        one = dataclasses.make_dataclass("One", [("kind", Literal["a"]), ("size", int)])
+        two = dataclasses.make_dataclass("Two", [("kind", Literal["b"]), ("size", int)])
+        made = typed(Dict[str, Union[one, two, List[one], int]], "t")
+        value = {"x": {"kind": "b", "size": 1}, "y": [{"kind": "a", "size": 2.0}], "z": 3.0}
+        self.assertEqual(compile_schema(made.schema).errors(value), [])
+        self.assertEqual(made.convert(value), {"x": two("b", 1), "y": [one("a", 2)], "z": 3})
+
+    def test_nested_alternatives_are_not_validated_at_every_level(self):
+        made = typed(Left, "t")
+        with mock.patch.object(Schema, "is_valid", side_effect=AssertionError("validated again")):
+            value = {"left": 1, "below": [{"right": "x", "below": [{"left": 2, "below": []}]}]}
+            self.assertEqual(made.convert(value), Left(1, [Right("x", [Left(2, [])])]))
 
     def test_a_dataclass_comes_in_by_its_parameters_and_goes_out_by_its_fields(self):
         self.assertEqual(list(typed(Parcel, "t").schema["properties"]), ["name", "raw"])

@@ -64,8 +64,8 @@ class Registered:
         self.define({"name": check_text, "title": check_text, "description": check_text, "icons": check_icons,
                      "_meta": check_meta}, name=self.name, title=title, icons=icons, _meta=meta or None,
                     description=inspect.cleandoc(text) or None if isinstance(text, str) else text)
-        self.check("schema", schema, check_json)
         self.signature = signature(self.function, schema)
+        self.check("the schema", self.signature.schema, check_json)
         self.validator = compile_schema(self.signature.schema)
         self.returned = promised(self.signature.returns, self.signature.at, self.own, self.lists)
 

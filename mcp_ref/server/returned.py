@@ -11,6 +11,8 @@ import inspect
 import typing
 from typing import Any, Dict, NamedTuple, Optional, Tuple
 
+from ..base.json_schema import compile_schema
+from ..base.jsonrpc import check_json
 from ..patterns.mrtr import InputRequired
 from .annotations import At, parts_of, resolved, special, spelled
 from .scalars import Typed, Unfit, kind_of
@@ -66,6 +68,8 @@ def promised(annotation: Any, at: At, own: Tuple[type, ...], lists: bool = False
     maker, place = Maker(out=True), at._replace(where=f"what {at.where} returns")
     made = maker.make(data[0], place) if len(data + nothing) == 1 else maker.union([*data, *nothing], place)
     made = maker.rooted(made)
+    check_json(made.schema)
+    compile_schema(made.schema)  # what an Annotated adds may be no schema
     return Returned(made, None if ours else made.schema, named, bool(nothing))
 
 

@@ -10,7 +10,7 @@ import enum
 import math
 import os
 import re
-from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Tuple, Type, Union
+from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple, Type, Union
 
 from ..base.errors import SchemaError
 from ..base.json_schema.model import Violation
@@ -197,9 +197,31 @@ def choices(pairs: Sequence[Tuple[Any, Any]], at: At) -> Typed:
     return Typed({"type": types[0] if len(types) == 1 else types, "enum": values}, convert, dump)
 
 
+def could_be(schema: Mapping[str, Any], value: Any, definitions: Mapping[str, Any], members: bool = True) -> bool:
+    """Whether a value may satisfy a schema made here, by its JSON type, and by the names and types of its members.
+
+    What was valid as a whole need not be validated again where one alternative is left, for that would cost as often as
+    alternatives are nested.
+    """
+    if "$ref" in schema:
+        return could_be(definitions[schema["$ref"].rsplit("/", 1)[-1]], value, definitions, members)
+    if "anyOf" in schema:
+        return any(could_be(part, value, definitions, members) for part in schema["anyOf"])
+    kinds, kind = schema.get("type", ()), _JSON_TYPES.get(type(value))
+    if kinds and kind not in ([kinds] if isinstance(kinds, str) else kinds):
+        return kind in ("integer", "number") and ("integer" in kinds or "number" in kinds)
+    if not members or kind != "object" or "properties" not in schema:
+        return True
+    known = schema["properties"]
+    return value.keys() >= set(schema.get("required", ())) and all(
+        could_be(known[name], member, definitions, False) if name in known
+        else schema.get("additionalProperties") is not False for name, member in value.items())
+
+
 _INSTEAD = {"complex": "two floats", "timedelta": "float, with its unit in the description", "range": "List[int]",
             "Iterator": "List[…]", "Generator": "List[…]", "AsyncIterator": "List[…]", "AsyncGenerator": "List[…]",
-            "bytearray": "bytes", "memoryview": "bytes", "defaultdict": "Dict[str, …]", "Counter": "Dict[str, int]"}
+            "bytearray": "bytes", "PathLike": "Path", "memoryview": "bytes",
+            "defaultdict": "Dict[str, …]", "Counter": "Dict[str, int]"}
 
 
 def refused(annotation: Any, origin: Any, at: At) -> SchemaError:
@@ -207,8 +229,8 @@ def refused(annotation: Any, origin: Any, at: At) -> SchemaError:
     instead = "a dataclass, a NamedTuple or a TypedDict" if isinstance(origin, type) else "Any"
     if isinstance(origin, type) and issubclass(origin, enum.Flag):
         instead = "List[…] of an Enum"
-    elif isinstance(origin, type) and issubclass(origin, dict):
-        instead = "Dict[str, …]"
+    elif isinstance(origin, type) and issubclass(origin, (dict, str, int, float)):
+        instead = "Dict[str, …]" if issubclass(origin, dict) else f"a NewType of {origin.__mro__[-2].__name__}"
     elif isinstance(origin, type) and issubclass(origin, BaseException):
         return SchemaError(f"{at.where}: an exception such as {spelled(annotation)} is raised, not annotated")
     instead = _INSTEAD.get(getattr(origin, "__name__", ""), instead)

@@ -81,7 +81,6 @@ class Tool(Registered):
         self.output = None if output_schema is None else compile_schema(output_schema)
         if output_schema is None and self.returned.schema is not None:
             output_schema = self.returned.schema
-            compile_schema(output_schema)  # what an Annotated adds may be no schema
         self.structured = output_schema is not None
         self.define({"annotations": _check_annotations}, inputSchema=schema, outputSchema=output_schema,
                     annotations=annotations)

@@ -44,7 +44,7 @@ from .annotations import (
     special,
     spelled,
 )
-from .scalars import SCALARS, Typed, Unfit, choices, kind_of, refused, same, textual, within
+from .scalars import SCALARS, Typed, Unfit, choices, could_be, kind_of, refused, same, textual, within
 
 _ATOMS = frozenset((str, int, bool, type(None)))
 
@@ -172,7 +172,8 @@ class Maker:
             return self._object(origin, arguments, at)
         if issubclass(origin, enum.Enum) and not issubclass(origin, enum.Flag):
             return choices([(self._value(member, at), member) for member in origin], at)
-        if dataclasses.is_dataclass(origin) or is_typed_dict(origin) or hasattr(origin, "_fields"):
+        if dataclasses.is_dataclass(origin) or is_typed_dict(origin) or (
+                issubclass(origin, tuple) and hasattr(origin, "_fields")):
             return self._named(annotation, lambda: self._members(origin, arguments, at))
         raise refused(annotation, origin, at)
 
@@ -213,9 +214,10 @@ class Maker:
 
         def convert(value: Any) -> Any:
             failure = Unfit("must be one of what its annotation names")
-            for part, fits in zip(parts, valid):
+            likely = [pair for pair in zip(parts, valid) if could_be(pair[0].schema, value, self.definitions)]
+            for part, fits in likely:
                 try:
-                    if fits(value):
+                    if len(likely) == 1 or fits(value):
                         return part.convert(value)
                 except Unfit as error:
                     failure = error
