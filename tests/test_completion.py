@@ -154,6 +154,13 @@ class Completers(unittest.TestCase):
         found = self.answering(lambda value: iter(MANY[:100])).result["completion"]
         self.assertEqual((len(found["values"]), found["hasMore"], found["total"]), (100, False, 100))
 
+    def test_as_much_as_it_takes(self):
+        for function, expected in ((lambda *given: map(str, given), ["x", "{}"]), (lambda value, /: [value], ["x"]),
+                                   (lambda value, *rest: [value, *map(str, rest)], ["x", "{}"]),
+                                   (lambda value, ctx, others: [value, str(others)], ["x", "{}"]),
+                                   (lambda value, others, *, ctx: [str(ctx.round)], ["0"])):
+            self.assertEqual(self.answering(function).result["completion"]["values"], expected)
+
     def test_what_is_the_servers_fault(self):
         def asks(ctx, value):
             return [ctx.elicit("a", "a?", {"a": {"type": "string"}})["a"]]

@@ -39,11 +39,15 @@ def completer(function: Callable[..., Any]) -> Completer:
     function = handler(function, yields=True)
     found = parameters(function)
     names = [each.name for each in found.rest]
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    if len(names) not in (1, 2) or any(each.kind not in positional for each in found.rest):
+    kinds, parameter = {each.kind for each in found.rest}, inspect.Parameter
+    several = parameter.VAR_POSITIONAL in kinds and found.context is None
+    taken = {parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD}
+    if len(names) not in (1, 2) or kinds - (taken | {parameter.VAR_POSITIONAL} if several else taken):
         raise SchemaError("a completer takes ctx if it wants it, the value, and if it wants them the other values")
 
     def suggest(context: Any, value: str, others: Dict[str, str]) -> Any:
+        if several:
+            return function(value, others)
         values: Dict[str, Any] = dict(zip(names, (value, others)))
         if found.context is not None:
             values[found.context.name] = context
