@@ -125,6 +125,8 @@ class ContextParameter(unittest.TestCase):
             function = postponed(f"def f(a: int, asking: {annotation} = None): return f'{{a}} {{asking.round}}'",
                                  Optional=Optional)
             self.assertEqual(self.given(function, a=1), "1 0", annotation)
+        function = postponed("def f(a: int, asking: Given): return f'{a} {asking.round}'", Given=Context)
+        self.assertEqual(self.given(function, a=1), "1 0", "by another name")
         for annotation in ("Contextual", "MyContext", "Nowhere"):
             with self.assertRaisesRegex(SchemaError, "asking.*run time"):
                 signature(postponed(f"def f(a: int, asking: {annotation}): ..."))

@@ -116,8 +116,6 @@ def _is_context(annotation: Any, names: Mapping[str, Any]) -> bool:
     if isinstance(annotation, typing.ForwardRef):
         annotation = annotation.__forward_arg__
     if isinstance(annotation, str):
-        if "Context" not in annotation:
-            return False
         try:
             annotation = evaluated(annotation, names)
         except Exception:
