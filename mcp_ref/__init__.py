@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     )
     from .client.client import Client
     from .client.elicitation import accept, cancel, decline
-    from .patterns.mrtr import InputRequired, form, link, roots, sampling
+    from .patterns.mrtr import InputRequired, link, roots, sampling
     from .server import content
     from .server.context import Context
+    from .server.elicitation import form
     from .server.prompts import PromptResult, assistant, user
     from .server.server import Server
     from .server.tools import ToolResult
@@ -41,7 +42,7 @@ _DEFINED_IN = {
     "Server": ".server.server", "Context": ".server.context", "ToolResult": ".server.tools",
     "PromptResult": ".server.prompts", "user": ".server.prompts", "assistant": ".server.prompts",
     "ResourceNotFound": ".base.errors",
-    "InputRequired": ".patterns.mrtr", "form": ".patterns.mrtr", "link": ".patterns.mrtr",
+    "InputRequired": ".patterns.mrtr", "form": ".server.elicitation", "link": ".patterns.mrtr",
     "sampling": ".patterns.mrtr", "roots": ".patterns.mrtr",
     "ResourceServer": ".authorization.resource_server", "static_tokens": ".authorization.resource_server",
     "Introspection": ".authorization.introspection",

@@ -17,7 +17,7 @@ server = Server("mcp_ref-demo", "0.1.0", title="mcp_ref demo",
 def echo(ctx: Context, text: Optional[str] = None) -> str:
     """Echo text; asks for it when it is not given."""
     if text is None:
-        answer = ctx.elicit("text", "Provide the text to echo", {"text": {"type": "string"}})
+        answer = ctx.elicit("Provide the text to echo", {"text": {"type": "string"}}, "text")
         if not answer.accepted:
             what = "declined" if answer.action == "decline" else "cancelled"
             raise ToolError(f"echo not executed: user {what} the elicitation form")
@@ -28,7 +28,7 @@ def echo(ctx: Context, text: Optional[str] = None) -> str:
 @server.tool
 def greet(ctx: Context) -> str:
     """Greet the user by name, once the user has said what it is."""
-    answer = ctx.elicit("name", "What is your name?", {"name": {"type": "string", "minLength": 1}})
+    answer = ctx.elicit("What is your name?", {"name": {"type": "string", "minLength": 1}}, "name")
     return f"Hello, {answer['name']}!" if answer.accepted else "Hello, whoever you are!"
 
 

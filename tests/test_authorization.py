@@ -216,7 +216,7 @@ class Principals(unittest.TestCase):
 
         @made.tool
         def ask(ctx: Any) -> str:
-            return "yes" if ctx.elicit("ok", "OK?", {"ok": {"type": "boolean"}}).accepted else "no"
+            return "yes" if ctx.elicit("OK?", {"ok": {"type": "boolean"}}, "ok").accepted else "no"
 
         first = call(made, "ask", extra=bearer("alice")).result
         answer = {"requestState": first["requestState"],

@@ -385,8 +385,8 @@ class AgainstTheServer(unittest.TestCase):
         @server.tool
         def greet(ctx: Any, greeting: str = "Hello") -> str:
             """Greet."""
-            first = ctx.elicit("first", "First name?", {"first": {"type": "string"}})
-            last = ctx.elicit("last", "Last name?", {"last": {"type": "string", "default": "Lovelace"}})
+            first = ctx.elicit("First name?", {"first": {"type": "string"}})
+            last = ctx.elicit("Last name?", {"last": {"type": "string", "default": "Lovelace"}})
             ctx.progress(1, total=2)
             return f"{greeting}, {first['first']} {last['last']}!"
 

@@ -163,7 +163,7 @@ class Completers(unittest.TestCase):
 
     def test_what_is_the_servers_fault(self):
         def asks(ctx, value):
-            return [ctx.elicit("a", "a?", {"a": {"type": "string"}})["a"]]
+            return [ctx.elicit("a?", {"a": {"type": "string"}})["a"]]
 
         def fails(value):
             raise RuntimeError("the password is 1234")

@@ -248,7 +248,7 @@ class Handlers(unittest.TestCase):
     def test_answers_too_large_to_travel_on_are_the_clients_fault(self):
         def ask(ctx) -> str:
             for key in ("a", "b"):
-                ctx.elicit(key, "?", {"t": {"type": "string"}})
+                ctx.elicit("?", {"t": {"type": "string"}}, key)
             return "done"
         self.server.add_prompt(ask)
         self.server.add_tool(ask)
@@ -263,8 +263,8 @@ class Handlers(unittest.TestCase):
     def test_content_that_no_schema_was_asked_about_does_not_reach_the_handler(self):
         @self.server.tool
         def ask(ctx) -> str:
-            return repr([ctx.elicit("form", "?", {"t": {"type": "string"}}).content,
-                         ctx.elicit_url("url", "?", "https://a.example/").content])
+            return repr([ctx.elicit("?", {"t": {"type": "string"}}, "form").content,
+                         ctx.elicit_url("?", "https://a.example/", "url").content])
         given = {"form": {"action": "decline", "content": {"t": 1}},
                  "url": {"action": "accept", "content": {"t": "slipped in"}}}
         first = call(self.server, "ask")

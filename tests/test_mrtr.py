@@ -20,18 +20,18 @@ def make(**options):
 
     @server.tool
     def wizard(ctx) -> str:
-        first = ctx.elicit("a", "first?", NAME)
-        second = ctx.elicit("b", f"second, {first['name']}?", {"age": {"type": "integer", "minimum": 1}})
+        first = ctx.elicit("first?", NAME, "a")
+        second = ctx.elicit(f"second, {first['name']}?", {"age": {"type": "integer", "minimum": 1}}, "b")
         return f"{first['name']} is {second['age']}"
 
     @server.tool
     def refund(ctx, amount: int, note: str = "") -> str:
-        answer = ctx.elicit("sure", f"refund {amount}?", {"ok": {"type": "boolean"}})
+        answer = ctx.elicit(f"refund {amount}?", {"ok": {"type": "boolean"}}, "sure")
         return f"{answer.action} {dict(answer)} {amount}"
 
     @server.tool
     def delete(ctx, amount: int, note: str = "") -> str:
-        return "deleted" if ctx.elicit("sure", "delete?", {"ok": {"type": "boolean"}}) else "kept"
+        return "deleted" if ctx.elicit("delete?", {"ok": {"type": "boolean"}}, key="sure") else "kept"
 
     @server.tool
     def several(ctx) -> str:
@@ -41,15 +41,17 @@ def make(**options):
 
     @server.tool
     def raw(ctx):
-        if "name" not in ctx.answers:
-            return InputRequired({"name": form("name?", NAME)}, state={"seen": ctx.round})
-        return f"{ctx.answers['name']['content']['name']} {ctx.state} {ctx.round}"
+        question = form("name?", NAME)
+        answer = ctx.input_response("name", question)
+        if answer is None:
+            return InputRequired({"name": question}, request_state={"seen": ctx.round})
+        return f"{answer['content']['name']} {ctx.request_state} {ctx.round}"
 
     @server.tool
     def again(ctx):
         if ctx.round < 2:
-            raise InputRequired(state=ctx.round)
-        return f"state {ctx.state}"
+            raise InputRequired(request_state=ctx.round)
+        return f"state {ctx.request_state}"
 
     return server
 
@@ -113,12 +115,13 @@ class Rounds(unittest.TestCase):
         self.assertIn("requestState", self.refused(call(self.server, "wizard",
                                                         inputResponses={"a": accept(name="Eve")}))["message"])
         first = self.asked(call(self.server, "wizard"), "a")
-        self.refused(call(self.server, "wizard", requestState=first,
-                          inputResponses={"a": accept(name="Eve"), "b": accept(age=1)}))
+        second = self.asked(call(self.server, "wizard", requestState=first,
+                                 inputResponses={"a": accept(name="Eve"), "b": accept(age=1)}), "b")
+        self.asked(call(self.server, "wizard", requestState=second), "b")
         self.refused(call(self.server, "raw", inputResponses={"name": accept(name="Eve")}))
 
     def test_a_tool_may_take_answers_that_no_state_shows_asked(self):
-        self.server.tool(name="loose", accept_unasked=True)(lambda ctx: ctx.elicit("n", "?", NAME)["name"])
+        self.server.tool(name="loose", accept_unasked=True)(lambda ctx: ctx.elicit("?", NAME, "n")["name"])
         done = call(self.server, "loose", inputResponses={"n": accept(name="Ada"), "extra": 1})
         self.assertEqual(done.text, "Ada")
         self.refused(call(self.server, "loose", inputResponses={"n": 12345}))
@@ -130,14 +133,14 @@ class Rounds(unittest.TestCase):
             return call(self.server, "refund", {"amount": 3}, inputResponses={"sure": answer}, requestState=state)
 
         for answer, name in ((7, "sure"), ([], "sure"), ({}, "action"), ({"action": "reject"}, "action"),
-                             ({"action": "accept"}, "content"), ({"action": "accept", "content": []}, "content"),
-                             (accept(), "ok"), (accept(ok="yes"), "ok")):
+                             ({"action": "accept", "content": []}, "content"),
+                             (accept(ok="yes"), "ok"), (accept(ok=None), "ok")):
             self.assertIn(name, self.refused(reply(answer))["message"])
         self.assertEqual(reply(accept(ok=True)).text, "accept {'ok': True} 3")
 
     def test_formats_of_a_form_are_asserted(self):
         fields = {"mail": {"type": "string", "format": "email"}, "day": {"type": "string", "format": "date"}}
-        self.server.tool(name="contact")(lambda ctx: str(dict(ctx.elicit("c", "?", fields))))
+        self.server.tool(name="contact")(lambda ctx: str(dict(ctx.elicit("?", fields, "c"))))
         for content, good in (({"mail": "a@b.example", "day": "2026-02-28"}, True),
                               ({"mail": "nonsense", "day": "2026-02-28"}, False),
                               ({"mail": "a@b.example", "day": "2026-02-30"}, False)):
@@ -146,8 +149,8 @@ class Rounds(unittest.TestCase):
             self.assertEqual(reply.status, 200 if good else 400, content)
 
     def test_other_answers_are_validated(self):
-        self.server.tool(name="where")(lambda ctx: str(ctx.list_roots()))
-        self.server.tool(name="think")(lambda ctx: ctx.sample("s", "?", 5)["content"]["text"])
+        self.server.tool(name="where")(lambda ctx: str(ctx.list_roots("roots")))
+        self.server.tool(name="think")(lambda ctx: ctx.sample("?", 5, "s")["content"]["text"])
         for tool, key, bad in (("where", "roots", {"roots": [{}]}), ("where", "roots", {}),
                                ("think", "s", {"content": {}}), ("think", "s", {"role": "assistant"})):
             state = self.asked(call(self.server, tool), key)
@@ -174,7 +177,7 @@ class Rounds(unittest.TestCase):
         @self.server.tool
         def careless(ctx) -> str:
             try:
-                return str(ctx.elicit("a", "?", NAME)["name"])
+                return str(ctx.elicit("?", NAME, "a")["name"])
             except Exception:
                 return "swallowed"
 
@@ -184,7 +187,7 @@ class Rounds(unittest.TestCase):
         @self.server.tool
         async def slow(ctx) -> str:
             await asyncio.sleep(0)
-            answer = ctx.elicit("a", "?", NAME)
+            answer = ctx.elicit("?", NAME, "a")
             await asyncio.sleep(0)
             return str(answer["name"])
 
@@ -305,7 +308,7 @@ class Capabilities(unittest.TestCase):
         for fields in ({"x": {"type": "object"}}, {"x": {"type": "strng"}}, {"x": True}, {"x": {"type": "array"}},
                        {"x": {"type": "array", "items": {"type": "object"}}}):
             server = Server("s", "1")
-            server.tool(name="t")(lambda ctx, fields=fields: str(ctx.elicit("k", "?", fields)))
+            server.tool(name="t")(lambda ctx, fields=fields: str(ctx.elicit("?", fields, "k")))
             with self.assertLogs("mcp_ref", "ERROR"):
                 self.assertTrue(call(server, "t").result["isError"])
 

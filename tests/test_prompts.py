@@ -220,11 +220,11 @@ class Asking(unittest.TestCase):
 
         @self.server.prompt
         def ask(ctx, what: str = "name"):
-            return ctx.elicit("who", f"{what}?", NAME)["name"]
+            return ctx.elicit(f"{what}?", NAME, "who")["name"]
 
         @self.server.prompt
         def raw(ctx):
-            return InputRequired({"a": form("a?", NAME)}, "s") if ctx.state is None else str(ctx.state)
+            return InputRequired({"a": form("a?", NAME)}, "s") if ctx.request_state is None else str(ctx.request_state)
 
     def test_a_question_and_its_answer(self):
         asked = get(self.server, "ask", {"what": "x"}).result

@@ -332,13 +332,13 @@ class Asking(unittest.TestCase):
 
         @self.server.resource("ask://{what}")
         def ask(ctx, what: str):
-            answer = ctx.elicit("who", f"{what}?", NAME)
+            answer = ctx.elicit(f"{what}?", NAME, "who")
             return answer["name"] if answer.accepted else None
 
         @self.server.resource("raw://x")
         def raw(ctx):
             return InputRequired({"a": form("a?", NAME)},
-                                 "s") if ctx.state is None else f"{ctx.state} {sorted(ctx.answers)}"
+                                 "s") if ctx.request_state is None else f"{ctx.request_state} {sorted(ctx.input_responses)}"
 
     def test_a_question_and_its_answer(self):
         asked = read(self.server, "ask://name").result

@@ -26,7 +26,7 @@ def make(**options):
 
     @server.tool
     def ask(ctx) -> str:
-        return ctx.elicit("who", "Who?", NAME)["name"]
+        return ctx.elicit("Who?", NAME, "who")["name"]
 
     @server.tool
     def work(ctx) -> str:

@@ -197,13 +197,13 @@ class Failing(unittest.TestCase):
 
         @server.tool
         def t(ctx: Any) -> str:
-            return str(ctx.elicit("k", "Name?", NAME)["name"])
+            return str(ctx.elicit("Name?", NAME, "k")["name"])
 
         state = call(server, "t").result["requestState"]
-        for responses in ({}, None, {"other": {"action": "accept"}}):
+        for responses in ({}, None, {"other": {"action": "accept"}}, {"k": {"action": "accept"}}):
             reply = call(server, "t", requestState=state, inputResponses=responses)
             self.assertEqual(reply.result["resultType"], "input_required", responses)
-        for answer in (None, "failed", {"code": -32603, "message": "x"}, {"error": {"code": 1}}, {"action": "accept"}):
+        for answer in (None, "failed", {"code": -32603, "message": "x"}, {"error": {"code": 1}}):
             reply = call(server, "t", requestState=state, inputResponses={"k": answer})
             self.assertEqual((reply.status, reply.error["code"]), (400, -32602), answer)
         done = call(server, "t", requestState=state,

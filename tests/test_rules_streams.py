@@ -62,7 +62,7 @@ class Streams(Wire):
         @self.server.tool
         def ask(ctx) -> str:
             ctx.progress(1)
-            return ctx.elicit("n", "Name?", {"n": {"type": "string"}})["n"]
+            return ctx.elicit("Name?", {"n": {"type": "string"}}, "n")["n"]
 
         client = self.client()
         client.request(asking("ask", "p"))

@@ -23,6 +23,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
 from ..base.errors import InvalidParams, MissingClientCapability, TransportError
 from ..base.jsonrpc import shown
+from ..base.meta import require_capabilities
 from ..patterns import mrtr
 
 OnElicit = Callable[[Dict[str, Any]], Any]
@@ -122,7 +123,8 @@ class Inputs:
         if "sampling" in capabilities:
             capabilities["sampling"] = {"context": {}}  # a server should not ask for it undeclared, but may
         try:
-            mrtr.check_question(key, request, capabilities)
+            require_capabilities(capabilities, [mrtr.needed_capability(request)])
+            mrtr.check_question(key, request)
         except MissingClientCapability:
             kind = " ".join([request["method"], *mrtr.needed_capability(request).get("elicitation", ())])
             raise TransportError(f"{where} is {kind}, for which this client declared no capability") from None
@@ -137,7 +139,6 @@ class Inputs:
         elif method == mrtr.ROOTS and isinstance(answer, list):
             answer = {"roots": answer}
         try:
-            mrtr.check_answer(key, request, answer)
+            return mrtr.check_answer(key, request, answer)
         except InvalidParams as error:
             raise InvalidParams(f"not sent: {error.message}") from None
-        return answer

@@ -1,7 +1,7 @@
 """basic/patterns/mrtr: a result that asks, and the retry that answers.
 
 Implements MRTR-01, MRTR-04 to MRTR-06, MRTR-14 to MRTR-17, MRTR-24 to MRTR-27; ELIC-05 to ELIC-12, ELIC-14,
-ELIC-15, ELIC-17 to ELIC-20, ELIC-34; ROOT-04, ROOT-06.
+ELIC-15, ELIC-17 to ELIC-20, ELIC-34, ELIC-55; ROOT-04, ROOT-06.
 
 The flow of one request that asks, with deterministic replay:
 
@@ -13,14 +13,17 @@ The flow of one request that asks, with deterministic replay:
     tools/call {} inputResponses {b}, requestState S2
       <- complete
 
-An answer counts only under a key that the sealed state shows to have been asked; so the client sends just its newest
-answers, and cannot slip in one to a question that it was never shown.
+An answer belongs to its question. It counts only under a key that the sealed state shows to have been asked, so the
+client sends just its newest answers and cannot slip in one to a question that it was never shown. And it counts only
+for the very question that was asked: S2 holds a digest of "a" beside the answer, and where "a" is another question
+by then, be it one word of its message, the answer is dropped and the question asked.
 """
 
 from __future__ import annotations
 
+import logging
 import re
-from typing import Any, Dict, Iterable, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional
 from urllib.parse import unquote
 
 from ..base.errors import InvalidParams, SchemaError
@@ -28,7 +31,9 @@ from ..base.json_schema import compile_schema
 from ..base.jsonrpc import encode, shown
 from ..base.meta import require_capabilities
 from .sampling import check_messages, check_sampled
-from .state_sealer import Claim, StateSealer
+from .state_sealer import Claim, StateSealer, digest
+
+log = logging.getLogger("mcp_ref")
 
 METHODS = ("tools/call", "prompts/get", "resources/read")
 ELICITATION, SAMPLING, ROOTS = "elicitation/create", "sampling/createMessage", "roots/list"
@@ -38,6 +43,8 @@ PRIMITIVES = ("string", "number", "integer", "boolean", "array")
 MODES = ("form", "url")
 MAX_ANSWERS = 128 * 1024
 """Octets of the answers that travel on to a further round, as JSON; what a requestState holds is bounded."""
+MAX_ASKED = 1000
+"""How often one attempt may ask one question: an answer stays what it is, so a loop that waits for another is endless."""
 
 _URL = re.compile(r"(?!https?:(?!//[^/?#]))[A-Z][A-Z0-9+.-]*:"
                   r"(?:[^\x00-\x20\x7f-\xa0\"<>\\^`{|}%]|%[0-9A-F]{2})+", re.IGNORECASE)
@@ -48,29 +55,45 @@ _CLIMBING = re.compile(r"[/\\]\.\.(?:[/\\?#]|$)|[\x00-\x1f\x7f]")
 class InputRequired(BaseException):
     """Ends the round: raised by `ctx.elicit` and its like, or returned or raised by a handler itself.
 
-    requests: key to input request, as `form`, `link`, `sampling` and `roots` make them. state: the handler's own
-    state, any JSON value, found in `ctx.state` next time. It derives from BaseException so that a handler's
-    `except Exception` does not swallow the question.
+    input_requests: key to input request, as `form`, `link`, `sampling` and `roots` make them. request_state: the
+    handler's own state, any JSON value but null, found in `ctx.request_state` next time. It derives from BaseException
+    so that a handler's `except Exception` does not swallow the question.
+
+    Raises TypeError or ValueError for requests that are none, and where there is neither (MRTR-06, MRTR-14).
     """
 
-    def __init__(self, requests: Optional[Mapping[str, Dict[str, Any]]] = None, state: Any = None) -> None:
+    def __init__(self, input_requests: Optional[Mapping[str, Dict[str, Any]]] = None,
+                 request_state: Any = None) -> None:
         super().__init__("input required")
-        self.requests = dict(requests or {})
-        self.state = state
+        if not isinstance(input_requests or {}, Mapping):
+            raise TypeError(f"input_requests maps keys to input requests, which {shown(input_requests)} does not")
+        self.input_requests = dict(input_requests or {})
+        self.request_state = request_state
+        if not self.input_requests and request_state is None:
+            raise ValueError("InputRequired is given input_requests, a request_state or both")
+        for key, request in self.input_requests.items():
+            if not isinstance(key, str):
+                raise TypeError(f"the key of an input request is a text, not {shown(key)}")
+            if not isinstance(request, Mapping) or not isinstance(request.get("params", {}), Mapping):
+                raise TypeError(f"the input request {shown(key)} is an object with method and params, as form, link, "
+                                f"sampling and roots make it, not {shown(request)}")
+            needed_capability(request)
 
 
-def form(message: str, fields: Mapping[str, Any], required: Optional[Iterable[str]] = None) -> Dict[str, Any]:
-    """An elicitation in form mode (client/elicitation, Form Mode).
+def asked_in(error: BaseException) -> Optional[InputRequired]:
+    """The InputRequired that `error` is, or that an exception group consists of, all its questions in one; else None.
 
-    fields: property name to primitive schema, or a whole requestedSchema with `type: object`. required: the names
-    that must be answered, all of them by default.
+    A task group wraps whatever its tasks raise; a group with anything else in it is a failure.
     """
-    if fields.get("type") == "object" and isinstance(fields.get("properties"), Mapping):
-        schema = dict(fields)
-    else:
-        schema = {"type": "object", "properties": dict(fields),
-                  "required": list(fields if required is None else required)}
-    return {"method": ELICITATION, "params": {"mode": "form", "message": message, "requestedSchema": schema}}
+    if isinstance(error, InputRequired):
+        return error
+    found = [asked_in(each) for each in getattr(error, "exceptions", ())]
+    if not found or None in found:
+        return None
+    listed = [each for each in found if each is not None]
+    states = [each.request_state for each in listed if each.request_state is not None]
+    return InputRequired({key: request for each in listed for key, request in each.input_requests.items()},
+                         states[0] if states else None)
 
 
 def link(message: str, url: str) -> Dict[str, Any]:
@@ -79,7 +102,12 @@ def link(message: str, url: str) -> Dict[str, Any]:
 
 
 def sampling(messages: Any, max_tokens: int, **params: Any) -> Dict[str, Any]:
-    """A sampling request (client/sampling). messages: a text, or a list of SamplingMessage objects."""
+    """A sampling request (client/sampling). messages: a text, or a list of SamplingMessage objects.
+
+    Raises TypeError for a max_tokens that is no whole number.
+    """
+    if isinstance(max_tokens, bool) or not isinstance(max_tokens, int):
+        raise TypeError(f"max_tokens is a whole number, after the messages and before the key, not {max_tokens!r}")
     if isinstance(messages, str):
         messages = [{"role": "user", "content": {"type": "text", "text": messages}}]
     return {"method": SAMPLING, "params": {"messages": messages, "maxTokens": max_tokens, **params}}
@@ -108,11 +136,8 @@ def needed_capability(request: Mapping[str, Any]) -> Dict[str, Any]:
     raise ValueError(f"an input request is {ELICITATION}, {SAMPLING} or {ROOTS}, not {shown(method)}")
 
 
-def check_question(key: str, request: Mapping[str, Any], capabilities: Mapping[str, Any]) -> None:
-    """Raise MissingClientCapability (-32021) unless the client can answer; ValueError for what nobody may be asked."""
-    if not isinstance(key, str):
-        raise ValueError(f"the key of an input request is a text, not {shown(key)}")
-    require_capabilities(capabilities, [needed_capability(request)])
+def check_question(key: str, request: Mapping[str, Any]) -> None:
+    """Raise ValueError for what nobody may be asked."""
     params = request.get("params") or {}
     if request["method"] == SAMPLING:
         check_messages(params.get("messages"))
@@ -140,15 +165,23 @@ def _check_form(key: str, schema: Any) -> None:
     compile_schema(schema, formats=True)
 
 
-def check_answer(key: str, request: Mapping[str, Any], answer: Any) -> None:
-    """Raise InvalidParams unless `answer` is a result that `request` can have (MRTR-24, ELIC-34)."""
+class Incomplete(InvalidParams):
+    """An accepted form without a field that it needs: not sent by a client; a server asks again (MRTR-27)."""
+
+
+def check_answer(key: str, request: Mapping[str, Any], answer: Any) -> Dict[str, Any]:
+    """What `answer` says to `request`: of an answer that is not accepted, or to a URL, nothing but its action.
+
+    Fields of a form that were not asked for are left out (MRTR-26). Raises InvalidParams unless it is a result that
+    `request` can have (MRTR-24, MRTR-25, ELIC-34), Incomplete where a form lacks a required field.
+    """
     where = f"inputResponses.{key}"
     method = request["method"]
     if not isinstance(answer, dict):
         raise InvalidParams(f"Invalid params: {where} must be an object, the {RESULTS[method]}")
     if method == ELICITATION:
-        _check_elicited(where, request["params"], answer)
-    elif method == ROOTS:
+        return _elicited(where, request["params"], answer)
+    if method == ROOTS:
         listed = answer.get("roots")
         if not isinstance(listed, list) or not all(_is_root(root) for root in listed):
             raise InvalidParams(f"Invalid params: {where}.roots must be an array of roots: each an object with uri, a "
@@ -158,6 +191,7 @@ def check_answer(key: str, request: Mapping[str, Any], answer: Any) -> None:
             check_sampled(answer)
         except ValueError as error:
             raise InvalidParams(f"Invalid params: {where}: {error}") from None
+    return answer
 
 
 def _is_root(value: Any) -> bool:
@@ -169,69 +203,132 @@ def _is_root(value: Any) -> bool:
             and not _CLIMBING.search(unquote(uri)))
 
 
-def _check_elicited(where: str, params: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
-    if answer.get("action") not in ACTIONS:
+def _elicited(where: str, params: Mapping[str, Any], answer: Mapping[str, Any]) -> Dict[str, Any]:
+    action = answer.get("action")
+    if action not in ACTIONS:
         raise InvalidParams(f"Invalid params: {where}.action must be accept, decline or cancel")
-    if answer["action"] != "accept" or params.get("mode") == "url":
-        return
-    content = answer.get("content")
+    if action != "accept" or params.get("mode") == "url":
+        return {"action": action}
+    content = answer.get("content", {})
     if not isinstance(content, dict):
         raise InvalidParams(f"Invalid params: {where}.content must be an object")
-    violations = compile_schema(params["requestedSchema"], formats=True).errors(content)
-    if violations:
-        raise InvalidParams("Invalid params: " + violations[0].text(f"{where}.content"))
+    schema = params["requestedSchema"]
+    violations = compile_schema(schema, formats=True).errors(content)
+    for violation in sorted(violations, key=lambda each: each.keyword == "required"):
+        kind = Incomplete if violation.keyword == "required" else InvalidParams
+        raise kind("Invalid params: " + violation.text(f"{where}.content"))
+    return {"action": action, "content": {name: content[name] for name in schema.get("properties", ())
+                                          if name in content}}
 
 
 class Round:
     """One attempt at a request, and what is known from the attempts before it.
 
-    number: 0 for the first attempt. answers: those of earlier rounds and the valid new ones, by key. state: the
-    handler's own, from `InputRequired.state`. Raises InvalidParams for a requestState that is not ours for this
-    claim, and for answers that their questions cannot have.
+    number: 0 for the first attempt. state: the handler's own, from `InputRequired.request_state`. unasked: whether an
+    answer counts that no state shows asked. Raises InvalidParams for a requestState that is not ours for this claim,
+    and for answers that their questions cannot have.
     """
 
     def __init__(self, params: Mapping[str, Any], sealer: StateSealer, claim: Claim, unasked: bool = False) -> None:
         self._sealer, self._claim, self._unasked = sealer, claim, unasked
         self.number = 0
-        self.answers: Dict[str, Any] = {}
         self.state: Any = None
+        self._gathered: Dict[str, List[Any]] = {}  # key to the digest of the question and its answer
+        self._asking: Dict[str, List[Any]] = {}  # key to the digest of the question in this attempt, and how often
+        self._repeats: Dict[str, int] = {}  # digest of a question to how often this attempt asked it without a key
+        self._open: Dict[str, Any] = {}  # the questions of this attempt that have no answer
         asked: Dict[str, Any] = {}
         given = params.get("inputResponses")
         if given is not None and not isinstance(given, dict):
             raise InvalidParams("Invalid params: inputResponses must be an object")
         self._given: Dict[str, Any] = given or {}
         token = params.get("requestState")
+        self._stateless = token is None
         if token is not None:
-            self.number, self.answers, asked, self.state = sealer.open(token, claim)
+            self.number, self._gathered, asked, self.state = sealer.open(token, claim)
         for key, request in asked.items():
             if key in self._given:
-                check_answer(key, request, self._given[key])
-                self.answers[key] = self._given[key]
+                self._gather(key, request)
+
+    def _gather(self, key: str, request: Mapping[str, Any]) -> None:
+        """Take the answer that this request brings, unless it is incomplete."""
+        try:
+            self._gathered[key] = [digest(request), check_answer(key, request, self._given[key])]
+        except Incomplete:
+            self._gathered.pop(key, None)
+
+    @property
+    def answers(self) -> Dict[str, Any]:
+        """The answers of earlier rounds and the valid new ones, by key, whatever they were asked."""
+        return {key: answer for key, (_, answer) in self._gathered.items()}
+
+    def key(self, request: Mapping[str, Any]) -> str:
+        """A key for a question that was given none: at each attempt the same for the same question, asked as often."""
+        mark = digest(request)[:16]
+        count = self._repeats[mark] = self._repeats.get(mark, 0) + 1
+        return f"{mark}-{count}"
 
     def answer(self, key: str, request: Mapping[str, Any]) -> Optional[Dict[str, Any]]:
-        """The answer to one question; None where it has not been answered."""
-        if self._unasked and key not in self.answers and key in self._given:
-            check_answer(key, request, self._given[key])
-            self.answers[key] = self._given[key]
-        found: Optional[Dict[str, Any]] = self.answers.get(key)
-        return found
+        """The answer to this very question; None where it has not been answered.
+
+        Raises ValueError where the attempt has asked something else under this key.
+        """
+        self._note(key, request)
+        found = self._gathered.get(key)
+        if found is None and self._unasked and key in self._given:
+            self._gather(key, request)
+            found = self._gathered.get(key)
+        if found is not None and found[0] != self._asking[key][0]:
+            log.info("what was asked as %s has changed since it was answered, and is asked anew", shown(key))
+            del self._gathered[key]
+            found = None
+        return None if found is None else found[1]
+
+    def ask(self, questions: Mapping[str, Dict[str, Any]]) -> Dict[str, Any]:
+        """Key to answer, once all of `questions` are answered; until then raises InputRequired with those still open."""
+        found = {key: self.answer(key, question) for key, question in questions.items()}
+        self._open.update({key: question for key, question in questions.items() if found[key] is None})
+        if None not in found.values():
+            return found
+        required = InputRequired(self._open)
+        required.input_requests = self._open  # what a sibling task of an async handler finds open goes along
+        raise required
+
+    def _note(self, key: str, request: Mapping[str, Any]) -> None:
+        """Hold on to what stands under a key in this attempt, so that it stands for one question."""
+        if not isinstance(key, str):
+            raise TypeError(f"the key of a question is a text, not {shown(key)}")
+        seen = self._asking.setdefault(key, [digest(request), 0])
+        seen[1] += 1
+        if seen[0] != digest(request):
+            raise ValueError(f"the key {shown(key)} stands for two different questions; give each a key of its own, or "
+                             "ask with ctx.elicit or its like without a key")
+        if seen[1] > MAX_ASKED:
+            raise ValueError(f"the key {shown(key)} was asked {MAX_ASKED} times in one attempt; an answer does not "
+                             "change, and a question that is asked again needs another key, or none")
 
     def result(self, required: InputRequired, capabilities: Mapping[str, Any]) -> Dict[str, Any]:
         """The InputRequiredResult that asks, its state sealed.
 
-        Raises MissingClientCapability; InvalidParams where a question is already answered by a request that does not
-        show it was asked, and for answers so far of more than MAX_ANSWERS.
+        Raises ValueError for a question that nobody may be asked, MissingClientCapability, which names all that the
+        client lacks; InvalidParams where a question is already answered by a request without the state that shows it
+        was asked, and for answers so far of more than MAX_ANSWERS.
         """
-        require_capabilities(capabilities, map(needed_capability, required.requests.values()))
-        for key, request in required.requests.items():
-            check_question(key, request, capabilities)
-            if key in self._given and key not in self.answers:
-                raise InvalidParams("Invalid params: retry must carry the requestState returned with input_required")
-        if self.answers and len(encode(self.answers)) > MAX_ANSWERS:
+        requests = required.input_requests
+        for key, request in requests.items():
+            if key not in self._open:
+                self._note(key, request)
+            check_question(key, request)
+        require_capabilities(capabilities, [needed_capability(request) for request in requests.values()])
+        if self._stateless and not self._unasked and any(key in self._given for key in requests):
+            raise InvalidParams("Invalid params: retry must carry the requestState returned with input_required")
+        gathered = {key: answer for key, answer in self._gathered.items() if key not in requests}
+        if gathered and len(encode([answer for _, answer in gathered.values()])) > MAX_ANSWERS:
             raise InvalidParams(f"Invalid params: inputResponses exceed {MAX_ANSWERS} octets in all rounds together")
-        content = [self.number + 1, self.answers, required.requests, required.state]
+        encode(requests)  # what JSON cannot carry is the handler's failure, not that of the answer
+        content = [self.number + 1, gathered, requests, required.request_state]
         result: Dict[str, Any] = {"resultType": "input_required",
                                   "requestState": self._sealer.seal(self._claim, content)}
-        if required.requests:
-            result["inputRequests"] = required.requests
+        if requests:
+            result["inputRequests"] = requests
         return result

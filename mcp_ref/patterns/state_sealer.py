@@ -17,6 +17,7 @@ import binascii
 import hashlib
 import hmac
 import json
+import math
 import os
 import time
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from ..base.errors import InvalidParams, McpError
 VERSION = "v1"
 MAX_TOKEN = 256 * 1024
 MIN_KEY = 16
+MAX_TTL = 10.0 ** 10
 
 
 class BadKey(McpError, ValueError):
@@ -48,10 +50,14 @@ class Claim:
     audience: str
 
     def members(self) -> List[str]:
-        """The bound parts as they stand in the payload; members in another order make the same digest."""
-        canonical = json.dumps(self.arguments, sort_keys=True, separators=(",", ":"))
-        digest = hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
-        return [self.principal, self.method, self.target, digest, self.audience]
+        """The bound parts as they stand in the payload."""
+        return [self.principal, self.method, self.target, digest(self.arguments), self.audience]
+
+
+def digest(value: Any) -> str:
+    """SHA-256 of a JSON value, the same for members in any order. Raises TypeError or ValueError for no JSON value."""
+    canonical = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _to_text(octets: bytes) -> str:
@@ -77,9 +83,11 @@ class StateSealer:
                  clock: Callable[[], float] = time.time) -> None:
         if not keys:
             raise BadKey("at least one state key is needed")
+        if isinstance(ttl, bool) or not isinstance(ttl, (int, float)) or not 0 < ttl < math.inf:
+            raise ValueError(f"the time to live of a {purpose} is a finite number of seconds above 0, not {ttl!r}")
         self._keys = [self._derived(key, purpose) for key in keys]
         self._what = purpose
-        self._ttl = ttl
+        self._ttl = min(ttl, MAX_TTL)
         self._clock = clock
 
     @staticmethod

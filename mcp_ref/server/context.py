@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional
+from copy import deepcopy
+from types import MappingProxyType
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Type, TypeVar, overload
 
 from ..base.meta import CLIENT_INFO
 from ..base.request import CREDENTIALS, Request, RequestId
@@ -11,35 +13,10 @@ from ..base.trace_context import trace_context
 from ..patterns import mrtr
 from ..patterns.cancellation import Cancelled
 from ..patterns.progress import Progress
+from .elicitation import Elicited, elicited, form_of, shape
 from .logging import RequestLog
 
-
-class Elicited(Mapping[str, Any]):
-    """An ElicitResult: `action` is accept, decline or cancel; the fields of the form are its items."""
-
-    def __init__(self, result: Mapping[str, Any]) -> None:
-        self.action: str = result["action"]
-        self.content: Dict[str, Any] = result.get("content", {}) if self.accepted else {}  # nothing else was validated
-
-    @property
-    def accepted(self) -> bool:
-        """Whether the user agreed; only then are there fields."""
-        return self.action == "accept"
-
-    def __getitem__(self, name: str) -> Any:
-        return self.content[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.content)
-
-    def __len__(self) -> int:
-        return len(self.content)
-
-    def __bool__(self) -> bool:
-        return self.accepted
-
-    def __repr__(self) -> str:
-        return f"Elicited({self.action!r}, {sorted(self.content)})"
+Value = TypeVar("Value")
 
 
 class Context:
@@ -48,6 +25,12 @@ class Context:
     The methods that ask (`elicit`, `elicit_url`, `sample`, `list_roots`, `ask`) return the answer if the client has
     given it; otherwise they end the round, and the handler is run again from its first line when the answer is there
     (deterministic replay). So whatever stands before a question is done again: ask first, act afterwards.
+
+    An answer belongs to its question: message, schema, URL, messages, all of it. A question that differs from what was
+    answered is asked anew, so that a price which changes between two rounds is not paid with the consent to the old
+    one. `key` names a question on the wire; left out, it is made from the question itself and how often this attempt
+    has asked it, so that a loop asks anew each time. Under a key that is given, the same question has one answer however
+    often it is asked, and two different ones are a ValueError.
     """
 
     def __init__(self, request: Request, attempt: "mrtr.Round", logs: bool = True) -> None:
@@ -99,14 +82,32 @@ class Context:
         return trace_context(self._request.meta)
 
     @property
-    def answers(self) -> Mapping[str, Any]:
-        """The raw answers so far, by key, for handlers that return InputRequired themselves."""
-        return self._round.answers
+    def protocol_version(self) -> str:
+        """The revision that this request is served by."""
+        return self._request.version
 
     @property
-    def state(self) -> Any:
+    def input_responses(self) -> Mapping[str, Any]:
+        """The answers so far by key, a read-only copy. Not bound to questions: nothing here says what was answered.
+
+        To act on an answer, read it with `input_response`, or ask with `elicit` and its like.
+        """
+        return MappingProxyType(deepcopy(self._round.answers))
+
+    def input_response(self, key: str, question: Mapping[str, Any]) -> Optional[Dict[str, Any]]:
+        """The raw answer to this very question, for handlers that return InputRequired themselves; None without one.
+
+        question: the request that is returned under `key` where there is no answer, as form, link, sampling and roots
+        make it.
+        """
+        return deepcopy(self._round.answer(key, question))
+
+    @property
+    def request_state(self) -> Any:
         """The handler's own state from the InputRequired of the last round; None in the first."""
         return self._round.state
+
+    answers, state = input_responses, request_state
 
     @property
     def round(self) -> int:
@@ -114,37 +115,55 @@ class Context:
         return self._round.number
 
     def ask(self, questions: Mapping[str, Dict[str, Any]]) -> Dict[str, Any]:
-        """Several questions in one round: key to request, as mrtr.form, link, sampling and roots make them.
+        """Several questions in one round: key to request, as form, link, sampling and roots make them.
 
         Returns key to raw answer once all are there; until then the round ends with those still open.
         """
-        found = {key: self._round.answer(key, question) for key, question in questions.items()}
-        missing = {key: question for key, question in questions.items() if found[key] is None}
-        if missing:
-            raise mrtr.InputRequired(missing)
-        return found
+        return deepcopy(self._round.ask(questions))
 
-    def elicit(self, key: str, message: str, fields: Mapping[str, Any],
-               required: Optional[Iterable[str]] = None) -> Elicited:
+    def _ask_one(self, question: Dict[str, Any], key: Optional[str]) -> Any:
+        key = self._round.key(question) if key is None else key
+        return self.ask({key: question})[key]
+
+    @overload
+    def elicit(self, message: str, fields: Mapping[str, Any], key: Optional[str] = None,
+               required: Optional[Iterable[str]] = None) -> Elicited[Dict[str, Any]]: ...
+
+    @overload
+    def elicit(self, message: str, fields: Type[Value], key: Optional[str] = None) -> Elicited[Value]: ...
+
+    @overload
+    def elicit(self, message: str, fields: Any, key: Optional[str] = None) -> Elicited[Any]: ...
+
+    def elicit(self, message: str, fields: Any, key: Any = None,
+               required: Optional[Iterable[str]] = None) -> Elicited[Any]:
         """Ask the user to fill a form (client/elicitation).
 
-        fields: property name to a primitive schema, or a whole object schema. required: the names that must be
-        filled, all by default. The answer has been validated against the schema, formats included.
+        fields: property name to a primitive schema, a whole object schema, or a type: a dataclass, a TypedDict, an
+        Enum, a Literal, bool, int, float or str, of which the answer's `value` then is. required: the names that must
+        be filled, all by default. The answer has been validated against the schema, formats included.
         """
-        return Elicited(self.ask({key: mrtr.form(message, fields, required)})[key])
+        if isinstance(fields, str):  # key, message, fields: the order of 0.1.0
+            key, message, fields = message, fields, key
+        asked = shape(fields, required)
+        question = form_of(message, asked)
+        return elicited(key or "", self._ask_one(question, key), asked)
 
-    def elicit_url(self, key: str, message: str, url: str) -> Elicited:
+    def elicit_url(self, message: str, url: str, key: Optional[str] = None) -> Elicited[Any]:
         """Ask the user to open a URL; accepting says that the user agreed to, not that it is done."""
-        return Elicited({"action": self.ask({key: mrtr.link(message, url)})[key]["action"]})
+        return Elicited(self._ask_one(mrtr.link(message, url), key))
 
-    def sample(self, key: str, messages: Any, max_tokens: int, **params: Any) -> Dict[str, Any]:
-        """Have the client's model complete `messages` (a text or SamplingMessages); returns a CreateMessageResult."""
-        result: Dict[str, Any] = self.ask({key: mrtr.sampling(messages, max_tokens, **params)})[key]
+    def sample(self, messages: Any, max_tokens: int, key: Optional[str] = None, **params: Any) -> Dict[str, Any]:
+        """Have the client's model complete `messages` (a text or SamplingMessages); returns a CreateMessageResult.
+
+        params: further members of the request, such as systemPrompt, temperature or tools (client/sampling).
+        """
+        result: Dict[str, Any] = self._ask_one(mrtr.sampling(messages, max_tokens, **params), key)
         return result
 
-    def list_roots(self, key: str = "roots") -> List[Dict[str, Any]]:
+    def list_roots(self, key: Optional[str] = None) -> List[Dict[str, Any]]:
         """The client's roots, objects with `uri` and perhaps `name`."""
-        listed: List[Dict[str, Any]] = self.ask({key: mrtr.roots()})[key]["roots"]
+        listed: List[Dict[str, Any]] = self._ask_one(mrtr.roots(), key)["roots"]
         return listed
 
     def progress(self, progress: float, total: Optional[float] = None, message: Optional[str] = None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import threading
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping
 
 from ..base.errors import HTTPError, ProtocolError
@@ -32,17 +33,11 @@ def attempt(server: "Server", request: Request, target: str, arguments: Any, cal
     request.round = attempted.number + 1
     context = Context(request, attempted, server.logging)
     try:
-        value = call(context)
-        if inspect.iscoroutine(value):
-            import asyncio  # only servers with async handlers pay for it
-
-            value = asyncio.run(value)  # each call has an event loop of its own
+        value = copy_context().run(_called, server, request, call, context)  # what it sets there is gone with it
         if isinstance(value, mrtr.InputRequired):
             return attempted.result(value, request.capabilities)
         context.check_cancelled()
         return finish(value)
-    except mrtr.InputRequired as required:
-        return attempted.result(required, request.capabilities)
     except Cancelled as error:
         if not request.cancelled:
             raise RuntimeError("the handler raised Cancelled, and the request is not") from error
@@ -55,8 +50,19 @@ def attempt(server: "Server", request: Request, target: str, arguments: Any, cal
         if isinstance(error, HTTPError) or error.remote:
             raise RuntimeError("a peer that the handler called refused") from error
         raise
+    except BaseException as error:
+        required = mrtr.asked_in(error)
+        if required is None:
+            raise
+        return attempted.result(required, request.capabilities)
     finally:
         context.close()
+
+
+def _called(server: "Server", request: Request, call: Callable[[Context], Any], context: Context) -> Any:
+    """What the handler returns, an async one on the server's event loop."""
+    value = call(context)
+    return server.event_loop.run(value, request) if inspect.iscoroutine(value) else value
 
 
 def principal_name(request: Request) -> str:

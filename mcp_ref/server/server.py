@@ -35,6 +35,7 @@ from ..transports.mirrors import Parameter
 from . import registration
 from .arguments import server_info, text_or_none, texts, whole
 from .caching import Hints, hints
+from .event_loop import EventLoop
 from .registration import Icons
 from .running import principal_name
 
@@ -50,7 +51,7 @@ class Server(registration.Server):
     state_keys: secrets shared by all processes that serve this server; the first signs, all verify. Without one the
         server makes its own, and a retry reaches this process only. requestState is signed, not secret: put nothing
         in it that the client may not read.
-    state_ttl: seconds that a requestState holds. ttl_ms, cache_scope: caching hints of lists, reads and discovery.
+    state_ttl: seconds that a requestState holds, a finite number above 0. ttl_ms, cache_scope: caching hints of lists, reads and discovery.
     caching: those of one method where they differ, such as {"tools/list": (60_000, "public")}.
     page_size: items on a page of a list, None for all on one.
     max_subscriptions: subscriptions/listen streams open at once.
@@ -87,6 +88,7 @@ class Server(registration.Server):
         self.cors = texts("cors", cors)
         self.rate_limits = RateLimits(rate_limits or {})
         self.public_hosts = () if auth is None else (auth.host,)
+        self.event_loop = EventLoop()
         self.on_trace: Optional[Callable[[str], None]] = None
         self.state_ttl = state_ttl
         self.set_state_keys(state_keys)

@@ -115,14 +115,14 @@ def json_schema_2020_12_tool(arguments: Dict[str, Any]) -> str:
 @server.tool(accept_unasked=True)
 def test_input_required_result_elicitation(ctx: Context) -> str:
     """Ask for a name. The suite also answers before it was asked, without requestState."""
-    answer = ctx.elicit("user_name", "What is your name?", NAME)
+    answer = ctx.elicit("What is your name?", NAME, "user_name")
     return f"Hello, {answer['name']}!" if answer.accepted else "Hello, whoever you are!"
 
 
 @server.tool
 def test_input_required_result_sampling(ctx: Context) -> ToolResult:
     """Have the client's model answer a question."""
-    return ToolResult([ctx.sample("capital_question", "What is the capital of France?", 100)["content"]])
+    return ToolResult([ctx.sample("What is the capital of France?", 100, "capital_question")["content"]])
 
 
 @server.tool
@@ -134,9 +134,10 @@ def test_input_required_result_list_roots(ctx: Context) -> str:
 @server.tool
 def test_input_required_result_request_state(ctx: Context) -> Any:
     """Ask with a result of its own making, and find the state that it gave along."""
-    if "confirm" not in ctx.answers:
-        return InputRequired({"confirm": form("Please confirm", OK)}, state="asked")
-    if ctx.state != "asked":
+    question = form("Please confirm", OK)
+    if ctx.input_response("confirm", question) is None:
+        return InputRequired({"confirm": question}, request_state="asked")
+    if ctx.request_state != "asked":
         raise ToolError("the state is not what was sealed")
     return "state-ok"
 
@@ -153,15 +154,15 @@ def test_input_required_result_multiple_inputs(ctx: Context) -> str:
 @server.tool
 def test_input_required_result_multi_round(ctx: Context) -> str:
     """Ask twice, one after the other."""
-    name = ctx.elicit("step1", "Step 1: What is your name?", NAME)
-    color = ctx.elicit("step2", "Step 2: What is your favorite color?", {"color": {"type": "string"}})
+    name = ctx.elicit("Step 1: What is your name?", NAME, "step1")
+    color = ctx.elicit("Step 2: What is your favorite color?", {"color": {"type": "string"}}, "step2")
     return f"{name.get('name')} likes {color.get('color')}"
 
 
 @server.tool
 def test_input_required_result_tampered_state(ctx: Context) -> str:
     """Ask once; the suite then damages the requestState, which never gets here."""
-    return f"confirmed: {ctx.elicit('confirm', 'Please confirm', OK).get('ok')}"
+    return f"confirmed: {ctx.elicit('Please confirm', OK, 'confirm').get('ok')}"
 
 
 @server.tool
@@ -178,14 +179,14 @@ def test_input_required_result_capabilities(ctx: Context) -> str:
 @server.tool
 def test_missing_capability(ctx: Context) -> ToolResult:
     """Need sampling; a client without it is told so (-32021)."""
-    return ToolResult([ctx.sample("greeting", "Generate a greeting", 50)["content"]])
+    return ToolResult([ctx.sample("Generate a greeting", 50, "greeting")["content"]])
 
 
 @server.tool
 def test_streaming_elicitation(ctx: Context) -> str:
     """Report progress, then ask: the question ends the stream, it is no request of its own."""
     ctx.progress(1, total=2)
-    return f"confirmed: {ctx.elicit('confirm', 'Please confirm', OK).get('ok')}"
+    return f"confirmed: {ctx.elicit('Please confirm', OK, 'confirm').get('ok')}"
 
 
 # Tools that change the lists, which those who listen are told
@@ -265,7 +266,7 @@ def test_prompt_with_image() -> List[Any]:
 @server.prompt
 def test_input_required_result_prompt(ctx: Context) -> str:
     """A prompt that asks."""
-    answer = ctx.elicit("user_context", "What context should the prompt use?", {"context": {"type": "string"}})
+    answer = ctx.elicit("What context should the prompt use?", {"context": {"type": "string"}}, "user_context")
     return f"Use this context: {answer.get('context', 'none')}"
 
 

@@ -58,17 +58,17 @@ def greetings() -> str:
 @server.tool
 def book(ctx: Context, flight: str) -> str:
     """Ask twice, one after the other."""
-    agreed = ctx.elicit("agree", f"Book {flight}?", {"agree": {"type": "boolean"}})
+    agreed = ctx.elicit(f"Book {flight}?", {"agree": {"type": "boolean"}}, "agree")
     if not agreed.accepted:
         return f"not booked: {agreed.action}"
-    seat = ctx.elicit("seat", "Which seat?", {"seat": {"type": "string", "enum": ["aisle", "window"]}})
+    seat = ctx.elicit("Which seat?", {"seat": {"type": "string", "enum": ["aisle", "window"]}}, "seat")
     return f"{flight} booked, seat {seat.get('seat')}"
 
 
 @server.tool
 def visit(ctx: Context) -> str:
     """Ask to open a page."""
-    return ctx.elicit_url("page", "Sign in, please", "https://example.com/sign-in").action
+    return ctx.elicit_url("Sign in, please", "https://example.com/sign-in", "page").action
 
 
 @server.tool

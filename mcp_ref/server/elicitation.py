@@ -1,0 +1,111 @@
+"""client/elicitation, the server's side: forms from fields or from a type, and what the user said.
+
+Implements ELIC-11, ELIC-12, ELIC-14, ELIC-15, ELIC-55.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, Generic, Iterable, Iterator, Mapping, NamedTuple, Optional, Tuple, TypeVar, cast
+
+from ..base.errors import InvalidParams
+from ..patterns.mrtr import ELICITATION
+from .signature import typed
+
+Value = TypeVar("Value")
+
+NULL = {"type": "null"}
+
+
+class Shape(NamedTuple):
+    """What a form asks for. schema: its requestedSchema. value: makes the answer's `value` of the accepted content."""
+
+    schema: Dict[str, Any]
+    value: Callable[[Dict[str, Any]], Any]
+
+
+def shape(fields: Any, required: Optional[Iterable[str]] = None) -> Shape:
+    """The Shape of `fields`: property name to primitive schema, a whole requestedSchema with `type: object`, or a type.
+
+    A dataclass or TypedDict has a field for each of its members; bool, int, float, str, an Enum, a Literal or a list of
+    the last two is a form of one field named `value`. A member that is Optional, or has a default, may be left out.
+    required: names that must be answered, all of them by default. Raises SchemaError for a type without a schema.
+    """
+    if isinstance(fields, Mapping):
+        return Shape(_object(fields, required), lambda content: content)
+    made = typed(fields, "the fields of a form")
+    if "properties" not in made.schema:
+        field, optional = _flat(made.schema)
+        return Shape({"type": "object", "properties": {"value": field}, "required": [] if optional else ["value"]},
+                     lambda content: made.convert(content.get("value")))
+    flat = {name: _flat(field) for name, field in made.schema["properties"].items()}
+    needed = made.schema.get("required", [])
+    absent = {name: None for name, (_, optional) in flat.items() if optional and name in needed}
+    schema = {"type": "object", "properties": {name: field for name, (field, _) in flat.items()},
+              "required": [name for name in (needed if required is None else required) if name not in absent]}
+    return Shape(schema, lambda content: made.convert({**absent, **content}))
+
+
+def _object(fields: Mapping[str, Any], required: Optional[Iterable[str]]) -> Dict[str, Any]:
+    if fields.get("type") == "object" and isinstance(fields.get("properties"), Mapping):
+        return dict(fields)
+    return {"type": "object", "properties": dict(fields), "required": list(fields if required is None else required)}
+
+
+def _flat(schema: Dict[str, Any]) -> Tuple[Dict[str, Any], bool]:
+    """The schema of a field, which is never null but left out, and whether it may be."""
+    options = [option for option in schema.get("anyOf", ()) if option != NULL]
+    if len(options) == 1:
+        return {**options[0], **{name: member for name, member in schema.items() if name != "anyOf"}}, True
+    return schema, False
+
+
+def form(message: str, fields: Any, required: Optional[Iterable[str]] = None) -> Dict[str, Any]:
+    """An elicitation in form mode (client/elicitation, Form Mode); fields and required as `shape` takes them."""
+    return form_of(message, shape(fields, required))
+
+
+def form_of(message: str, shape: Shape) -> Dict[str, Any]:
+    """The elicitation that asks for a Shape."""
+    return {"method": ELICITATION, "params": {"mode": "form", "message": message, "requestedSchema": shape.schema}}
+
+
+class Elicited(Mapping[str, Any], Generic[Value]):
+    """An ElicitResult: `action` is accept, decline or cancel; the fields of the form are its items.
+
+    value: what was answered, of the type that was asked for, and the fields as a dict where none was; None unless the
+    user accepted.
+    """
+
+    def __init__(self, result: Mapping[str, Any], value: Callable[[Dict[str, Any]], Any] = dict) -> None:
+        self.action: str = result["action"]
+        self.content: Dict[str, Any] = result.get("content", {})
+        self.value: Optional[Value] = cast(Value, value(self.content)) if self.accepted else None
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the user agreed; only then are there fields."""
+        return self.action == "accept"
+
+    def __getitem__(self, name: str) -> Any:
+        return self.content[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.content)
+
+    def __len__(self) -> int:
+        return len(self.content)
+
+    def __bool__(self) -> bool:
+        """Whether the user agreed; a form of one bool that was answered with no is no agreement."""
+        return self.accepted and self.value is not False
+
+    def __repr__(self) -> str:
+        return f"Elicited({self.action!r}, {sorted(self.content)})"
+
+
+def elicited(key: str, answer: Mapping[str, Any], shape: Shape) -> Elicited[Any]:
+    """The answer to the form of a Shape. Raises InvalidParams for one that the schema lets through and the type not."""
+    try:
+        return Elicited(answer, shape.value)
+    except (ValueError, TypeError, ArithmeticError) as error:
+        raise InvalidParams(f"Invalid params: inputResponses.{key}.content: {error}") from None

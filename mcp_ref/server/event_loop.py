@@ -1,0 +1,84 @@
+"""The event loop on which a server's async handlers run, all of them on one, in a thread of its own.
+
+Implements CANC-04 (for async handlers). One loop for all calls, so that what belongs to a loop (an asyncio.Lock, a
+queue, an HTTP session) can be shared by them. A plain handler never comes here.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any, Coroutine, Optional
+
+from ..base.request import Request
+from ..patterns.cancellation import Cancelled
+
+if TYPE_CHECKING:
+    import asyncio
+
+log = logging.getLogger("mcp_ref")
+
+TICK = 0.1
+"""Seconds between two looks at whether the client is still there."""
+
+
+class EventLoop:
+    """Runs coroutines for threads that wait for them. Its thread is started by the first, and ends with this object."""
+
+    def __init__(self) -> None:
+        self._loop: "Optional[asyncio.AbstractEventLoop]" = None
+        self._lock = threading.Lock()
+
+    def run(self, coroutine: "Coroutine[Any, Any, Any]", request: Request) -> Any:
+        """What `coroutine` returns, run in a copy of the caller's context; raises what it raises.
+
+        When the request is cancelled, the task is (CancelledError at its await), and Cancelled is raised once it has
+        ended. To be called from a thread of its own for each request, never from the loop's.
+        """
+        import asyncio  # only servers with async handlers pay for it
+
+        loop = self._started()
+        tasks: "list[asyncio.Task[Any]]" = []
+        ended = threading.Event()
+
+        async def whole() -> Any:
+            try:
+                return await coroutine
+            except (SystemExit, KeyboardInterrupt) as error:  # which would end the loop
+                raise RuntimeError(f"the handler raised {type(error).__name__}") from error
+
+        def begin() -> None:
+            tasks.append(loop.create_task(whole()))
+            tasks[0].add_done_callback(lambda _: ended.set())
+
+        loop.call_soon_threadsafe(begin)  # in a copy of this thread's context, which the task copies in turn
+        while not ended.wait(TICK):
+            if request.cancelled and tasks:
+                loop.call_soon_threadsafe(tasks[0].cancel)
+                ended.wait()
+        try:
+            return tasks[0].result()
+        except asyncio.CancelledError:
+            if request.cancelled:
+                raise Cancelled() from None
+            raise
+
+    def _started(self) -> "asyncio.AbstractEventLoop":
+        with self._lock:
+            if self._loop is None:
+                import asyncio
+
+                self._loop = asyncio.new_event_loop()
+                weakref.finalize(self, self._loop.call_soon_threadsafe, self._loop.stop)
+                threading.Thread(target=self._run, args=(self._loop,), name="mcp-event-loop", daemon=True).start()
+            return self._loop
+
+    @staticmethod
+    def _run(loop: "asyncio.AbstractEventLoop") -> None:
+        while not loop.is_closed():
+            try:
+                loop.run_forever()
+                loop.close()
+            except BaseException:  # a sys.exit in a task that a handler started; the others go on
+                log.exception("a task of an async handler tried to end the process")
