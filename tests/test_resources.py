@@ -337,8 +337,9 @@ class Asking(unittest.TestCase):
 
         @self.server.resource("raw://x")
         def raw(ctx):
-            return InputRequired({"a": form("a?", NAME)},
-                                 "s") if ctx.request_state is None else f"{ctx.request_state} {sorted(ctx.input_responses)}"
+            if ctx.request_state is None:
+                return InputRequired({"a": form("a?", NAME)}, "s")
+            return f"{ctx.request_state} {sorted(ctx.input_responses)}"
 
     def test_a_question_and_its_answer(self):
         asked = read(self.server, "ask://name").result

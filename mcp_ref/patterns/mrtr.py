@@ -44,7 +44,7 @@ MODES = ("form", "url")
 MAX_ANSWERS = 128 * 1024
 """Octets of the answers that travel on to a further round, as JSON; what a requestState holds is bounded."""
 MAX_ASKED = 1000
-"""How often one attempt may ask one question: an answer stays what it is, so a loop that waits for another is endless."""
+"""How often one attempt may ask under one key: an answer stays what it is, so waiting for another is endless."""
 
 _URL = re.compile(r"(?!https?:(?!//[^/?#]))[A-Z][A-Z0-9+.-]*:"
                   r"(?:[^\x00-\x20\x7f-\xa0\"<>\\^`{|}%]|%[0-9A-F]{2})+", re.IGNORECASE)
@@ -285,7 +285,7 @@ class Round:
         return None if found is None else found[1]
 
     def ask(self, questions: Mapping[str, Dict[str, Any]]) -> Dict[str, Any]:
-        """Key to answer, once all of `questions` are answered; until then raises InputRequired with those still open."""
+        """Key to answer once all of `questions` are answered; until then raises InputRequired with those still open."""
         found = {key: self.answer(key, question) for key, question in questions.items()}
         self._open.update({key: question for key, question in questions.items() if found[key] is None})
         if None not in found.values():

@@ -29,8 +29,8 @@ class Context:
     An answer belongs to its question: message, schema, URL, messages, all of it. A question that differs from what was
     answered is asked anew, so that a price which changes between two rounds is not paid with the consent to the old
     one. `key` names a question on the wire; left out, it is made from the question itself and how often this attempt
-    has asked it, so that a loop asks anew each time. Under a key that is given, the same question has one answer however
-    often it is asked, and two different ones are a ValueError.
+    has asked it, so that a loop asks anew each time. Under a key that is given, a question has one answer however often
+    it is asked, and two different ones are a ValueError.
     """
 
     def __init__(self, request: Request, attempt: "mrtr.Round", logs: bool = True) -> None:

@@ -51,7 +51,8 @@ class Server(registration.Server):
     state_keys: secrets shared by all processes that serve this server; the first signs, all verify. Without one the
         server makes its own, and a retry reaches this process only. requestState is signed, not secret: put nothing
         in it that the client may not read.
-    state_ttl: seconds that a requestState holds, a finite number above 0. ttl_ms, cache_scope: caching hints of lists, reads and discovery.
+    state_ttl: seconds that a requestState holds, a finite number above 0.
+    ttl_ms, cache_scope: caching hints of lists, reads and discovery.
     caching: those of one method where they differ, such as {"tools/list": (60_000, "public")}.
     page_size: items on a page of a list, None for all on one.
     max_subscriptions: subscriptions/listen streams open at once.
