@@ -17,6 +17,7 @@ from mcp_ref.transports.http_server import HTTPServer
 
 from .support import RawClient, call, message
 
+TaskGroup: Any = getattr(asyncio, "TaskGroup", None)
 NAME = {"name": {"type": "string"}}
 
 
@@ -187,7 +188,7 @@ class Asking(unittest.TestCase):
 
         self.both("gathers", server)
 
-    @unittest.skipIf(sys.version_info < (3, 11), "task groups came with Python 3.11")
+    @unittest.skipIf(TaskGroup is None, "task groups came with Python 3.11")
     def test_task_group(self) -> None:
         server = Server("s", "1")
 
@@ -196,15 +197,15 @@ class Asking(unittest.TestCase):
             async def ask(what: str) -> str:
                 await asyncio.sleep(0)
                 return ctx.elicit(f"{what}?", NAME)["name"]
-            async with asyncio.TaskGroup() as outer:
+            async with TaskGroup() as outer:
                 first = outer.create_task(ask("first"))
-                async with asyncio.TaskGroup() as inner:
+                async with TaskGroup() as inner:
                     last = inner.create_task(ask("last"))
             return f"{first.result()} {last.result()}"
 
         self.both("groups", server)
 
-    @unittest.skipIf(sys.version_info < (3, 11), "task groups came with Python 3.11")
+    @unittest.skipIf(TaskGroup is None, "task groups came with Python 3.11")
     def test_a_failure_beside_a_question_is_a_failure(self) -> None:
         server = Server("s", "1")
 
@@ -214,7 +215,7 @@ class Asking(unittest.TestCase):
                 raise ValueError("no")
             async def ask() -> None:
                 ctx.elicit("?", NAME)
-            async with asyncio.TaskGroup() as group:
+            async with TaskGroup() as group:
                 group.create_task(ask())
                 group.create_task(fail())
             return "never"

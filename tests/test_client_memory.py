@@ -38,7 +38,7 @@ def made(**options: Any) -> Server:
     @server.tool
     def book(ctx: Context, flight: str) -> str:
         """Book a flight."""
-        if not ctx.elicit("agree", f"Book {flight}?", FIELDS)["agree"]:
+        if not ctx.elicit(f"Book {flight}?", FIELDS, "agree")["agree"]:
             raise ToolError("not booked")
         ctx.progress(1, total=2, message="asking")
         ctx.log("info", {"flight": flight})
@@ -274,14 +274,14 @@ class Ending(unittest.TestCase):
 
         @self.server.tool
         def ask(ctx: Context) -> str:
-            ctx.elicit("a", "?", FIELDS)
+            ctx.elicit("?", FIELDS, "a")
             self.ended.set()
             return "asked"
 
         @self.server.tool
         def pause(ctx: Context) -> InputRequired:
             self.begun.set()
-            return InputRequired(state=1)
+            return InputRequired(request_state=1)
 
     @contextlib.contextmanager
     def clients(self, **options: Any) -> Iterator[List[Client]]:

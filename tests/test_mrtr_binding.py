@@ -252,10 +252,12 @@ class Answers(unittest.TestCase):
         server = Server("s", "1")
         server.tool(name="t")(lambda ctx: str(dict(ctx.elicit("?", fields, "k"))))
         state = call(server, "t").result["requestState"]
-        for content in ({}, {"a": "x"}, {"b": 1}, {"other": 1}):
+        incomplete: List[Dict[str, Any]] = [{}, {"a": "x"}, {"b": 1}, {"other": 1}]
+        wrong: List[Dict[str, Any]] = [{"a": 1}, {"a": None, "b": 1}, {"a": "x", "b": "1"}, {"b": 1.5}]
+        for content in incomplete:
             reply = call(server, "t", requestState=state, inputResponses={"k": accept(**content)})
             self.assertEqual(list(reply.result["inputRequests"]), ["k"], content)
-        for content in ({"a": 1}, {"a": None, "b": 1}, {"a": "x", "b": "1"}, {"b": 1.5}):
+        for content in wrong:
             reply = call(server, "t", requestState=state, inputResponses={"k": accept(**content)})
             self.assertEqual(reply.error["code"], -32602, content)
         optional = Server("s", "1")
