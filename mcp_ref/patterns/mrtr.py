@@ -21,7 +21,6 @@ by then, be it one word of its message, the answer is dropped and the question a
 
 from __future__ import annotations
 
-import logging
 import re
 from typing import Any, Dict, List, Mapping, Optional
 from urllib.parse import unquote
@@ -29,11 +28,10 @@ from urllib.parse import unquote
 from ..base.errors import InvalidParams, SchemaError
 from ..base.json_schema import compile_schema
 from ..base.jsonrpc import encode, shown
+from ..base.log import log
 from ..base.meta import require_capabilities
 from .sampling import check_messages, check_sampled
 from .state_sealer import Claim, StateSealer, digest
-
-log = logging.getLogger("mcp_ref")
 
 METHODS = ("tools/call", "prompts/get", "resources/read")
 ELICITATION, SAMPLING, ROOTS = "elicitation/create", "sampling/createMessage", "roots/list"

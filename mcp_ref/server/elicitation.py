@@ -9,7 +9,8 @@ from typing import Any, Callable, Dict, Generic, Iterable, Iterator, Mapping, Na
 
 from ..base.errors import InvalidParams
 from ..patterns.mrtr import ELICITATION
-from .signature import typed
+from .scalars import Unfit
+from .typed import typed
 
 Value = TypeVar("Value")
 
@@ -107,5 +108,5 @@ def elicited(key: str, answer: Mapping[str, Any], shape: Shape) -> Elicited[Any]
     """The answer to the form of a Shape. Raises InvalidParams for one that the schema lets through and the type not."""
     try:
         return Elicited(answer, shape.value)
-    except (ValueError, TypeError, ArithmeticError) as error:
-        raise InvalidParams(f"Invalid params: inputResponses.{key}.content: {error}") from None
+    except Unfit as error:
+        raise InvalidParams("Invalid params: " + error.text(f"inputResponses.{key}.content")) from None

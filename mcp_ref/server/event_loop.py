@@ -6,18 +6,16 @@ queue, an HTTP session) can be shared by them. A plain handler never comes here.
 
 from __future__ import annotations
 
-import logging
 import threading
 import weakref
 from typing import TYPE_CHECKING, Any, Coroutine, Optional
 
+from ..base.log import log
 from ..base.request import Request
 from ..patterns.cancellation import Cancelled
 
 if TYPE_CHECKING:
     import asyncio
-
-log = logging.getLogger("mcp_ref")
 
 TICK = 0.1
 """Seconds between two looks at whether the client is still there."""

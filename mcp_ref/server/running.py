@@ -34,10 +34,9 @@ def attempt(server: "Server", request: Request, target: str, arguments: Any, cal
     context = Context(request, attempted, server.logging)
     try:
         value = copy_context().run(_called, server, request, call, context)  # what it sets there is gone with it
-        if isinstance(value, mrtr.InputRequired):
-            return attempted.result(value, request.capabilities)
-        context.check_cancelled()
-        return finish(value)
+        if not isinstance(value, mrtr.InputRequired):
+            context.check_cancelled()
+            return finish(value)
     except Cancelled as error:
         if not request.cancelled:
             raise RuntimeError("the handler raised Cancelled, and the request is not") from error
@@ -51,12 +50,12 @@ def attempt(server: "Server", request: Request, target: str, arguments: Any, cal
             raise RuntimeError("a peer that the handler called refused") from error
         raise
     except BaseException as error:
-        required = mrtr.asked_in(error)
-        if required is None:
+        value = mrtr.asked_in(error)
+        if value is None:
             raise
-        return attempted.result(required, request.capabilities)
     finally:
         context.close()
+    return attempted.result(value, request.capabilities)
 
 
 def _called(server: "Server", request: Request, call: Callable[[Context], Any], context: Context) -> Any:
