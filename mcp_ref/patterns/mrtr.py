@@ -234,7 +234,7 @@ class Round:
         self._gathered: Dict[str, List[Any]] = {}  # key to the digest of the question and its answer
         self._asking: Dict[str, List[Any]] = {}  # key to the digest of the question in this attempt, and how often
         self._repeats: Dict[str, int] = {}  # digest of a question to how often this attempt asked it without a key
-        self._open: Dict[str, Any] = {}  # the questions of this attempt that have no answer
+        self.open: Dict[str, Any] = {}  # the questions of this attempt that have no answer
         asked: Dict[str, Any] = {}
         given = params.get("inputResponses")
         if given is not None and not isinstance(given, dict):
@@ -284,12 +284,14 @@ class Round:
 
     def ask(self, questions: Mapping[str, Dict[str, Any]]) -> Dict[str, Any]:
         """Key to answer once all of `questions` are answered; until then raises InputRequired with those still open."""
+        if not isinstance(questions, Mapping):
+            raise TypeError(f"ask takes a dict of key to request, not {shown(questions)}")
         found = {key: self.answer(key, question) for key, question in questions.items()}
-        self._open.update({key: question for key, question in questions.items() if found[key] is None})
-        if None not in found.values():
+        asked = {key: question for key, question in questions.items() if found[key] is None}
+        if not asked:
             return found
-        required = InputRequired(self._open)
-        required.input_requests = self._open  # what a sibling task of an async handler finds open goes along
+        required = InputRequired(asked)
+        self.open.update(asked)
         raise required
 
     def _note(self, key: str, request: Mapping[str, Any]) -> None:
@@ -306,16 +308,17 @@ class Round:
                              "change, and a question that is asked again needs another key, or none")
 
     def result(self, required: InputRequired, capabilities: Mapping[str, Any]) -> Dict[str, Any]:
-        """The InputRequiredResult that asks, its state sealed.
+        """The InputRequiredResult that asks all that is open, its state sealed.
 
         Raises ValueError for a question that nobody may be asked, MissingClientCapability, which names all that the
         client lacks; InvalidParams where a question is already answered by a request without the state that shows it
         was asked, and for answers so far of more than MAX_ANSWERS.
         """
-        requests = required.input_requests
-        for key, request in requests.items():
-            if key not in self._open:
+        for key, request in required.input_requests.items():
+            if self.open.get(key) is not request:
                 self._note(key, request)
+        requests = {**self.open, **required.input_requests}
+        for key, request in requests.items():
             check_question(key, request)
         require_capabilities(capabilities, [needed_capability(request) for request in requests.values()])
         if self._stateless and not self._unasked and any(key in self._given for key in requests):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any, Coroutine, Optional
+from typing import TYPE_CHECKING, Any, Awaitable, Optional
 
 from ..base.log import log
 from ..base.request import Request
@@ -22,14 +22,14 @@ TICK = 0.1
 
 
 class EventLoop:
-    """Runs coroutines for threads that wait for them. Its thread is started by the first, and ends with this object."""
+    """Runs what async handlers return for threads that wait for them. Its thread is started by the first, and ends with this object."""
 
     def __init__(self) -> None:
         self._loop: "Optional[asyncio.AbstractEventLoop]" = None
         self._lock = threading.Lock()
 
-    def run(self, coroutine: "Coroutine[Any, Any, Any]", request: Request) -> Any:
-        """What `coroutine` returns, run in a copy of the caller's context; raises what it raises.
+    def run(self, awaitable: "Awaitable[Any]", request: Request) -> Any:
+        """What `awaitable` returns, run in a copy of the caller's context; raises what it raises.
 
         When the request is cancelled, the task is (CancelledError at its await), and Cancelled is raised once it has
         ended. To be called from a thread of its own for each request, never from the loop's.
@@ -42,7 +42,7 @@ class EventLoop:
 
         async def whole() -> Any:
             try:
-                return await coroutine
+                return await awaitable
             except (SystemExit, KeyboardInterrupt) as error:  # which would end the loop
                 raise RuntimeError(f"the handler raised {type(error).__name__}") from error
 
@@ -67,16 +67,21 @@ class EventLoop:
             if self._loop is None:
                 import asyncio
 
-                self._loop = asyncio.new_event_loop()
-                weakref.finalize(self, self._loop.call_soon_threadsafe, self._loop.stop)
-                threading.Thread(target=self._run, args=(self._loop,), name="mcp-event-loop", daemon=True).start()
+                self._loop, ending = asyncio.new_event_loop(), threading.Event()
+                weakref.finalize(self, _end, self._loop, ending)
+                threading.Thread(target=_run, args=(self._loop, ending), name="mcp-event-loop", daemon=True).start()
             return self._loop
 
-    @staticmethod
-    def _run(loop: "asyncio.AbstractEventLoop") -> None:
-        while not loop.is_closed():
-            try:
-                loop.run_forever()
-                loop.close()
-            except BaseException:  # a sys.exit in a task that a handler started; the others go on
-                log.exception("a task of an async handler tried to end the process")
+
+def _run(loop: "asyncio.AbstractEventLoop", ending: threading.Event) -> None:
+    while not ending.is_set():  # and not when a handler stops it, for there are others
+        try:
+            loop.run_forever()
+        except BaseException:  # a sys.exit in a task that a handler started; the others go on
+            log.exception("a task of an async handler tried to end the process")
+    loop.close()
+
+
+def _end(loop: "asyncio.AbstractEventLoop", ending: threading.Event) -> None:
+    ending.set()
+    loop.call_soon_threadsafe(loop.stop)

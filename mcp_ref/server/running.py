@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 import threading
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping
 
 from ..base.errors import HTTPError, ProtocolError
+from ..base.log import log
 from ..base.request import Request
 from ..patterns import mrtr
 from ..patterns.cancellation import Cancelled
@@ -24,6 +24,8 @@ def attempt(server: "Server", request: Request, target: str, arguments: Any, cal
 
     target, arguments: what the requestState is bound to, beside principal, method and audience. call: runs the
     handler. finish: makes the result of what it returned. unasked: whether answers count that no state shows asked.
+    A question that is open when the handler ends is asked, whatever became of the exception on its way; only a group
+    with another failure in it is a failure.
     Raises what the handler raises, InputRequired aside, and InvalidParams for a bad state or bad answers. An error that
     a handler got from a peer of its own, or a cancellation that is none, is RuntimeError, for it says nothing of this
     request.
@@ -36,7 +38,9 @@ def attempt(server: "Server", request: Request, target: str, arguments: Any, cal
         value = copy_context().run(_called, server, request, call, context)  # what it sets there is gone with it
         if not isinstance(value, mrtr.InputRequired):
             context.check_cancelled()
-            return finish(value)
+            if not attempted.open:
+                return finish(value)
+            value = mrtr.InputRequired(attempted.open)  # which a bare except or a gather kept from ending the round
     except Cancelled as error:
         if not request.cancelled:
             raise RuntimeError("the handler raised Cancelled, and the request is not") from error
@@ -52,7 +56,10 @@ def attempt(server: "Server", request: Request, target: str, arguments: Any, cal
     except BaseException as error:
         value = mrtr.asked_in(error)
         if value is None:
-            raise
+            if not attempted.open or hasattr(error, "exceptions"):
+                raise
+            log.info("%s ended with %s while a question is open, which is asked", target, type(error).__name__)
+            value = mrtr.InputRequired(attempted.open)
     finally:
         context.close()
     return attempted.result(value, request.capabilities)
@@ -61,7 +68,7 @@ def attempt(server: "Server", request: Request, target: str, arguments: Any, cal
 def _called(server: "Server", request: Request, call: Callable[[Context], Any], context: Context) -> Any:
     """What the handler returns, an async one on the server's event loop."""
     value = call(context)
-    return server.event_loop.run(value, request) if inspect.iscoroutine(value) else value
+    return server.event_loop.run(value, request) if hasattr(type(value), "__await__") else value
 
 
 def principal_name(request: Request) -> str:
