@@ -94,6 +94,37 @@ class OneLoop(unittest.TestCase):
     async def leave() -> None:
         sys.exit(3)
 
+    def test_a_handler_that_stops_the_loop_stops_nobody(self) -> None:
+        server = Server("s", "1")
+
+        @server.tool
+        async def stop() -> str:
+            asyncio.get_running_loop().stop()
+            await asyncio.sleep(0.01)
+            return "goes on"
+
+        self.assertEqual([call(server, "stop").text, call(server, "stop").text], ["goes on"] * 2)
+
+    def test_whatever_can_be_awaited_is(self) -> None:
+        server = Server("s", "1")
+
+        class Later:
+            def __await__(self):
+                yield from asyncio.sleep(0).__await__()
+                return "now"
+
+        @server.tool
+        def later() -> Any:
+            return Later()
+
+        @server.tool
+        async def forgotten() -> str:
+            return Later()  # type: ignore[return-value]
+
+        self.assertEqual(call(server, "later").text, "now")
+        with self.assertLogs("mcp_ref", "ERROR"):
+            self.assertIn("await it", call(server, "forgotten").text)
+
     def test_the_loop_ends_with_its_server(self) -> None:
         threads: List[threading.Thread] = []
 
@@ -187,6 +218,18 @@ class Asking(unittest.TestCase):
             return " ".join(await asyncio.gather(ask("first"), ask("last")))
 
         self.both("gathers", server)
+
+    def test_gather_that_returns_exceptions(self) -> None:
+        server = Server("s", "1")
+
+        @server.tool
+        async def gathered(ctx) -> str:
+            async def ask(key: str) -> str:
+                return ctx.elicit(f"{key}?", NAME, key=key)["name"]
+            said = await asyncio.gather(ask("first"), ask("last"), return_exceptions=True)
+            return " ".join(said)  # type: ignore[arg-type] # which fails for an exception
+
+        self.both("gathered", server)
 
     @unittest.skipIf(TaskGroup is None, "task groups came with Python 3.11")
     def test_task_group(self) -> None:

@@ -47,11 +47,18 @@ class Arguments(unittest.TestCase):
         self.refused(TypeError, "cors is a list", cors="https://app.example")
         self.refused(TypeError, "state_keys is a list", state_keys="a secret of more than sixteen octets")
         self.refused(TypeError, "state_keys is a list", state_keys=b"a secret of more than sixteen octets")
+        self.refused(TypeError, "state_keys is a list", state_keys=[5])
+        for limit in (0, -1, float("inf"), float("nan"), True, "5"):
+            self.refused(ValueError, "a rate limit is a number", rate_limits={"tools/call": limit})
+        for pair in (5, "public", (1,)):
+            self.refused(TypeError, "caching of tools/list is a pair", caching={"tools/list": pair})
 
     def test_an_option_of_the_other_kind_of_resource(self) -> None:
         server = Server("s", "1")
         with self.assertRaisesRegex(TypeError, r"Server.resource\(\) takes no size"):
             server.resource("demo://{a}", size=1)
+        with self.assertRaisesRegex(TypeError, r"Server.resource\(\) is given the URI"):
+            server.resource(lambda: "x")  # type: ignore[arg-type, type-var]
         with self.assertRaisesRegex(TypeError, r"Server.resource\(\) takes no instances"):
             server.resource("demo://a", instances=list)
 

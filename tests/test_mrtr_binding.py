@@ -2,11 +2,13 @@
 
 import dataclasses
 import enum
+import functools
 import json
 import unittest
-from typing import Any, Dict, List, Literal, Optional, TypedDict
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Dict, List, Literal, Optional, TypedDict, Union
 
-from mcp_ref import InputRequired, Server, form, link, roots, sampling
+from mcp_ref import InputRequired, Server, ToolError, form, link, roots, sampling
 from mcp_ref.patterns.mrtr import MAX_ASKED
 
 from .support import call, message, post
@@ -214,6 +216,65 @@ class Questions(unittest.TestCase):
         self.assertEqual(third.result["resultType"], "input_required")
 
 
+class Open(unittest.TestCase):
+    """A question that is open when the handler ends is asked, whatever became of it on its way."""
+
+    def test_it_is_asked(self) -> None:
+        def bare(ctx) -> str:
+            try:
+                return str(ctx.elicit("Sure?", OK)["ok"])
+            except:  # noqa: E722 - as authors write it
+                return "swallowed"
+
+        def other(ctx) -> str:
+            try:
+                return str(ctx.elicit("Sure?", OK)["ok"])
+            except BaseException as error:
+                raise ToolError("rolled back") from error
+
+        def ends(ctx) -> str:
+            said: List[str] = []
+            try:
+                said.append(str(ctx.elicit("Sure?", OK)["ok"]))
+            finally:
+                return said[0]  # noqa: B012
+
+        def thread(ctx) -> str:
+            with ThreadPoolExecutor(1) as pool:
+                failed = pool.submit(ctx.elicit, "Sure?", OK).exception()
+                return str(ctx.elicit("Sure?", OK)["ok"]) if failed is None else "swallowed"
+
+        for handler in (bare, other, ends, thread):
+            server, talk = served(handler, "tools/call")
+            with self.subTest(handler.__name__):
+                reply = talk.run(lambda request: accept(ok=True))
+                self.assertEqual((reply.text, set(talk.messages)), ("True", {"Sure?"}))
+
+    def test_it_goes_along_with_what_is_returned(self) -> None:
+        def handler(ctx) -> Any:
+            try:
+                ctx.elicit("A?", OK, key="a")
+            except BaseException:
+                return InputRequired({"b": form("B?", OK)}, request_state=1)
+            return str(ctx.request_state)
+
+        server, talk = served(handler, "tools/call")
+        self.assertEqual(talk.run(lambda request: accept(ok=True)).text, "1")
+        self.assertEqual(talk.messages, ["A?", "B?"])
+
+    def test_one_key_stands_for_one_question_there_too(self) -> None:
+        def handler(ctx) -> Any:
+            try:
+                ctx.elicit("A?", OK, key="a")
+            except BaseException:
+                return InputRequired({"a": form("B?", OK)})
+
+        server, talk = served(handler, "tools/call")
+        with self.assertLogs("mcp_ref", "ERROR") as logs:
+            self.assertTrue(talk.run(lambda request: accept(ok=True)).result["isError"])
+        self.assertIn("two different questions", "".join(logs.output))
+
+
 class Answers(unittest.TestCase):
     def test_what_is_not_accepted_has_no_content(self) -> None:
         seen: List[Any] = []
@@ -362,6 +423,41 @@ class Types(unittest.TestCase):
             server.tool(name="t")(lambda ctx, _f=None: ctx.elicit("?", fields))  # noqa: B023
             with self.assertLogs("mcp_ref", "ERROR"):
                 self.assertTrue(call(server, "t").result["isError"], fields)
+
+
+    def test_a_mistake_in_a_form_is_told_in_words(self) -> None:
+        @dataclasses.dataclass
+        class Nested:
+            inner: Dict[str, int]
+
+        for fields, required, words in (
+                (["a", "b"], None, r"a dict of them, or a type .*not \['a', 'b'\]"), (5, None, "or a type .*not 5"),
+                ({"name": str}, None, 'field "name" of a form is a schema .*dataclass'),
+                ({"name": "string"}, None, 'field "name" of a form is a schema'),
+                (Union[int, str], None, 'field "value" of the question "Who\\?".*flat'),
+                (Nested, None, 'field "inner" of the question "Who\\?".*flat'),
+                (OK, ["okay"], 'the question "Who\\?" requires "okay", for which it has no field')):
+            def handler(ctx, fields=fields, required=required) -> str:
+                return str(ctx.elicit("Who?", fields, required=required))
+            server, talk = served(functools.partial(handler, fields=fields, required=required), "tools/call")
+            with self.subTest(repr(fields)), self.assertLogs("mcp_ref", "ERROR") as logs:
+                self.assertTrue(talk.run(lambda request: accept()).result["isError"])
+                self.assertRegex("".join(logs.output), words)
+
+    def test_what_a_field_is_by_default_is_shown(self) -> None:
+        class Colour(enum.Enum):
+            RED = "red"
+
+        @dataclasses.dataclass
+        class Seat:
+            name: str
+            row: int = 3
+            colour: Colour = Colour.RED
+            note: Optional[str] = None
+
+        schema = form("Where?", Seat)["params"]["requestedSchema"]
+        self.assertEqual({name: field.get("default") for name, field in schema["properties"].items()},
+                         {"name": None, "row": 3, "colour": "red", "note": None})
 
 
 class Making(unittest.TestCase):

@@ -53,6 +53,17 @@ class Progress(unittest.TestCase):
                           for value in (1, 2, 2.5, 3)])
         self.assertEqual(self.run_tool(steps).sent, [])
 
+    def test_what_is_no_number_is_the_authors_fault_with_or_without_a_token(self):
+        server = Server("s", "1")
+
+        @server.tool
+        def t(ctx) -> None:
+            ctx.progress("half")
+
+        with self.assertLogs("mcp_ref", "ERROR") as logs:
+            self.assertTrue(post(server, message("tools/call", {"name": "t"})).result["isError"])
+        self.assertIn("progress and total are numbers", "".join(logs.output))
+
     def test_nothing_after_the_answer(self):
         kept = []
         reply = self.run_tool(lambda ctx: kept.append(ctx) or ctx.progress(1), progressToken=7)

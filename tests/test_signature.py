@@ -218,6 +218,28 @@ class Kinds(unittest.TestCase):
                 self.assertEqual(call(server, name, arguments).text, text)
         self.assertNotIn("seats", registered(functools.partial(base, seats=2)).definition["inputSchema"]["properties"])
 
+    def test_what_a_wrapper_takes_besides_is_a_parameter_too(self):
+        def checked(function):
+            @functools.wraps(function)
+            def wrapper(ctx, *args, limit: int = 2, **more):
+                return f"{ctx.round} {limit} {function(*args, **more)}"
+            return wrapper
+
+        def positional(function):
+            @functools.wraps(function)
+            def wrapper(*args):
+                return function(*args)
+            return wrapper
+
+        def doubled(n: int) -> str:
+            return str(2 * n)
+
+        server = Server("s", "1")
+        server.tool(checked(doubled))
+        self.assertEqual(call(server, "doubled", {"n": 2, "limit": 5}).text, "0 5 4")
+        with self.assertRaisesRegex(SchemaError, "doubled: the wrapper .* does not take n by name; .*kwargs"):
+            server.tool(positional(doubled))
+
     def test_what_cannot_is_told_what_to_register_instead(self):
         def numbers(n: int):
             yield n

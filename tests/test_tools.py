@@ -83,6 +83,22 @@ class Results(unittest.TestCase):
             self.assertEqual(self.result(value),
                              {"resultType": "complete", "content": [{"type": "text", "text": text}]})
 
+    def test_data_beside_blocks_is_text(self):
+        block = content.text("x")
+        self.assertEqual(self.result([block, "y", {"a": 1}, Weather(1.0)])["content"], [
+            block, content.text("y"), content.text('{"a":1}'), content.text('{"celsius":1.0,"when":null}')])
+
+    def test_a_whole_result_keeps_the_promise_of_the_annotation(self):
+        server = Server("s", "1")
+
+        @server.tool
+        def t(celsius: Any) -> Weather:
+            return ToolResult("x", structured={"celsius": celsius, "when": None})  # type: ignore[return-value]
+
+        self.assertEqual(call(server, "t", {"celsius": 1}).result["structuredContent"]["celsius"], 1)
+        with self.assertLogs("mcp_ref", "ERROR"):
+            self.assertIn("celsius must be a number", call(server, "t", {"celsius": "warm"}).text)
+
     def test_what_a_model_reads_has_real_characters_and_the_wire_none(self):
         self.assertEqual(self.result({"Zürich": "☕"})["content"][0]["text"], '{"Zürich":"☕"}')
         server = Server("s", "1")
@@ -214,7 +230,7 @@ class Results(unittest.TestCase):
     def test_a_return_annotation_without_a_json_form_is_refused(self):
         for annotation, words in ((complex, "two floats"), (Iterator[int], "List"),
                                   (datetime.timedelta, "float"), (ToolError, "raised"),
-                                  (Dict[str, content.Block], "Dict"), (Context, "dataclass")):
+                                  (Dict[str, content.Block], "ToolResult"), (Context, "dataclass")):
             with self.subTest(str(annotation)), self.assertRaisesRegex(SchemaError, f"what .* returns.*{words}"):
                 self.returning(annotation, None)
 
@@ -392,6 +408,16 @@ class Definitions(unittest.TestCase):
                             "additionalProperties": False},
             "annotations": {"readOnlyHint": True}, "icons": [{"src": "data:,"}], "_meta": {"a/b": 1}})
         self.assertEqual((reply.result["ttlMs"], reply.result["cacheScope"]), (0, "private"))
+
+    def test_mistakes_name_the_member(self):
+        server = Server("s", "1")
+        for options, words in (({"output_schema": {"type": "objekt"}}, 'outputSchema of "t": #/type'),
+                               ({"output_schema": False}, "an outputSchema is an object"),
+                               ({"output_schema": Weather}, "left to the return annotation"),
+                               ({"input_schema": {"type": "object", "minLength": "x"}}, 'inputSchema of "t": #/min'),
+                               ({"strict": "no"}, "strict of \"t\": it must be True or False")):
+            with self.subTest(words), self.assertRaisesRegex(ValueError, words):
+                server.tool(name="t", **options)(lambda arguments: "")
 
     def test_hints_are_configured_and_checked(self):
         server = Server("s", "1", ttl_ms=5000, cache_scope="public")

@@ -272,7 +272,8 @@ class BothWays(unittest.TestCase):
 class Schemas(unittest.TestCase):
     def test_each_annotation(self):
         colours = {"type": "string", "enum": ["red", "blue"]}
-        point = {"type": "object", "properties": {"x": {"type": "integer"}, "y": {"type": "number"}, "colour": colours},
+        point = {"type": "object", "properties": {"x": {"type": "integer"}, "y": {"type": "number", "default": 0.0},
+                                                  "colour": {**colours, "default": "red"}},
                  "required": ["x"], "additionalProperties": False}
         for annotation, schema in (
                 (str, {"type": "string"}), (int, {"type": "integer"}), (float, {"type": "number"}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from typing import Dict, Mapping, Tuple
@@ -35,10 +36,14 @@ class Allowance:
 class RateLimits:
     """What each caller may ask: method to requests a second, which is also the burst (at least one).
 
-    The callers least lately seen are forgotten beyond MAX_CALLERS, and begin afresh.
+    The callers least lately seen are forgotten beyond MAX_CALLERS, and begin afresh. Raises ValueError for a limit that
+    is none.
     """
 
     def __init__(self, limits: Mapping[str, float]) -> None:
+        for method, limit in limits.items():
+            if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not 0 < limit < math.inf:
+                raise ValueError(f"a rate limit is a number of requests a second, above 0, not {limit!r} for {method}")
         self._limits = dict(limits)
         self._buckets: Dict[Tuple[str, str], Allowance] = {}
         self._lock = threading.Lock()

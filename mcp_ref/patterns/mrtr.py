@@ -55,7 +55,8 @@ class InputRequired(BaseException):
 
     input_requests: key to input request, as `form`, `link`, `sampling` and `roots` make them. request_state: the
     handler's own state, any JSON value but null, found in `ctx.request_state` next time. It derives from BaseException
-    so that a handler's `except Exception` does not swallow the question.
+    so that a handler's `except Exception` does not swallow the question; one that a bare except swallows is asked all
+    the same, when the handler ends.
 
     Raises TypeError or ValueError for requests that are none, and where there is neither (MRTR-06, MRTR-14).
     """
@@ -141,25 +142,29 @@ def check_question(key: str, request: Mapping[str, Any]) -> None:
         check_messages(params.get("messages"))
     elif request["method"] == ELICITATION:
         if not isinstance(params.get("message"), str):
-            raise ValueError(f"{shown(key)} must have a message, a text for the user")
+            raise ValueError(f"the question {shown(key)} must have a message, a text for the user")
+        where = f"the question {shown(params['message'])}"
         if params.get("mode", "form") == "form":
-            _check_form(key, params.get("requestedSchema"))
+            _check_form(where, params.get("requestedSchema"))
         elif not isinstance(params.get("url"), str) or not _URL.fullmatch(params["url"]):
-            raise ValueError(f"{shown(key)} must have a valid URL, which {shown(params.get('url'))} is not")
+            raise ValueError(f"{where} must have a valid URL, which {shown(params.get('url'))} is not")
 
 
-def _check_form(key: str, schema: Any) -> None:
+def _check_form(where: str, schema: Any) -> None:
     if not isinstance(schema, Mapping) or schema.get("type") != "object":
-        raise SchemaError(f"requestedSchema of {shown(key)} must be an object schema")
+        raise SchemaError(f"requestedSchema of {where} must be an object schema")
     properties = schema.get("properties", {})
     if not isinstance(properties, Mapping):
-        raise SchemaError(f"requestedSchema of {shown(key)} must have properties, an object")
+        raise SchemaError(f"requestedSchema of {where} must have properties, an object")
     for name, field in properties.items():
         if not isinstance(field, Mapping) or field.get("type") not in PRIMITIVES:
-            raise SchemaError(f"field {shown(name)} of {shown(key)} must be a string, number, boolean or enum")
+            raise SchemaError(f"field {shown(name)} of {where} must be a string, number, boolean or enum: forms are flat")
         items = field.get("items")
         if field["type"] == "array" and not (isinstance(items, Mapping) and ("enum" in items or "anyOf" in items)):
-            raise SchemaError(f"field {shown(name)} of {shown(key)} must have items with enum, or anyOf for titles")
+            raise SchemaError(f"field {shown(name)} of {where} must have items with enum, or anyOf for titles")
+    unknown = [name for name in schema.get("required", ()) if name not in properties]
+    if unknown:
+        raise SchemaError(f"{where} requires {shown(unknown[0])}, for which it has no field, so nobody could answer it")
     compile_schema(schema, formats=True)
 
 

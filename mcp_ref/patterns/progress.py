@@ -30,6 +30,8 @@ class Progress:
 
     def report(self, progress: float, total: Optional[float] = None, message: Optional[str] = None) -> None:
         """Send notifications/progress, unless there is no token, no increase, or too much was sent already."""
+        if not all(isinstance(each, (int, float)) for each in (progress, 0 if total is None else total)):
+            raise TypeError(f"progress and total are numbers, not {progress!r} and {total!r}")
         send = self._request.notify
         if self._token is None or send is None or not self._last < progress < math.inf:
             return

@@ -5,7 +5,7 @@ Implements CACHE-01 to CACHE-06, CACHE-13, CACHE-22 to CACHE-24.
 
 from __future__ import annotations
 
-from typing import Any, Dict, NamedTuple, Optional
+from typing import Any, Dict, Mapping, NamedTuple, Optional
 
 SCOPES = ("public", "private")
 
@@ -31,3 +31,11 @@ def hints(ttl_ms: Optional[int], scope: Optional[str], default: Hints = Hints())
     if made.scope not in SCOPES:
         raise ValueError(f"cache_scope is public or private, not {made.scope!r}")
     return made
+
+
+def hints_by_method(caching: Mapping[str, Any], default: Hints) -> Dict[str, Hints]:
+    """Checked hints of methods from pairs of ttl_ms and cache_scope. Raises TypeError for what is no pair."""
+    for method, pair in caching.items():
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise TypeError(f"caching of {method} is a pair, as (60_000, \"public\"), not {pair!r}")
+    return {method: hints(pair[0], pair[1], default) for method, pair in caching.items()}

@@ -261,10 +261,3 @@ def content_blocks(value: Any) -> List[Dict[str, Any]]:
     for part in listed:
         check_text(part) if isinstance(part, str) else check_block(part)
     return [text(part) if isinstance(part, str) else part for part in listed]
-
-
-def is_content(value: Any) -> bool:
-    """Whether what a handler returned is content by its class: a block, or a list of blocks and perhaps texts."""
-    if isinstance(value, (list, tuple)):
-        return any(isinstance(part, Block) for part in value) and all(isinstance(part, (str, Block)) for part in value)
-    return isinstance(value, Block)

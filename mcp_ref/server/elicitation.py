@@ -5,9 +5,11 @@ Implements ELIC-11, ELIC-12, ELIC-14, ELIC-15, ELIC-55.
 
 from __future__ import annotations
 
+import typing
 from typing import Any, Callable, Dict, Generic, Iterable, Iterator, Mapping, NamedTuple, Optional, Tuple, TypeVar, cast
 
-from ..base.errors import InvalidParams
+from ..base.errors import InvalidParams, SchemaError
+from ..base.jsonrpc import shown
 from ..patterns.mrtr import ELICITATION
 from .scalars import Unfit
 from .typed import typed
@@ -33,6 +35,9 @@ def shape(fields: Any, required: Optional[Iterable[str]] = None) -> Shape:
     """
     if isinstance(fields, Mapping):
         return Shape(_object(fields, required), lambda content: content)
+    if not isinstance(fields, type) and typing.get_origin(fields) is None:
+        raise SchemaError(f"the fields of a form are a dict of them, or a type such as a dataclass or a Literal, not "
+                          f"{fields!r}")
     made = typed(fields, "the fields of a form")
     if "properties" not in made.schema:
         field, optional = _flat(made.schema)
@@ -49,6 +54,10 @@ def shape(fields: Any, required: Optional[Iterable[str]] = None) -> Shape:
 def _object(fields: Mapping[str, Any], required: Optional[Iterable[str]]) -> Dict[str, Any]:
     if fields.get("type") == "object" and isinstance(fields.get("properties"), Mapping):
         return dict(fields)
+    for name, field in fields.items():
+        if not isinstance(field, Mapping):
+            raise SchemaError(f'the field {shown(name)} of a form is a schema such as {{"type": "string"}}, not '
+                              f"{field!r}; for a form from types, take a dataclass")
     return {"type": "object", "properties": dict(fields), "required": list(fields if required is None else required)}
 
 

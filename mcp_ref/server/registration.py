@@ -123,6 +123,8 @@ class Server:
 
         Raises SchemaError or ValueError for a definition that breaks a rule, TypeError for an option of the other kind.
         """
+        if not isinstance(uri, str):
+            raise TypeError(f"Server.resource() is given the URI, as @server.resource('demo://a'), not {uri!r}")
         template = "{" in uri
         alien = "size" if template and size is not None else "instances" if instances and not template else None
         if alien is not None:

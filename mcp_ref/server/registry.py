@@ -21,8 +21,8 @@ from typing import (
 )
 
 from ..authorization.scopes import scope_names
-from ..base.errors import InvalidParams
-from ..base.json_schema import compile_schema
+from ..base.errors import InvalidParams, SchemaError
+from ..base.json_schema import Schema, compile_schema
 from ..base.jsonrpc import check_json, shown
 from .content import check_icons, check_meta, check_text
 from .returned import promised
@@ -65,8 +65,7 @@ class Registered:
                      "_meta": check_meta}, name=self.name, title=title, icons=icons, _meta=meta or None,
                     description=inspect.cleandoc(text) or None if isinstance(text, str) else text)
         self.signature = signature(self.function, schema)
-        self.check("the schema", self.signature.schema, check_json)
-        self.validator = compile_schema(self.signature.schema)
+        self.validator = self.compiled("inputSchema", self.signature.schema)
         self.returned = promised(self.signature.returns, self.signature.at, self.own, self.lists)
 
     def check(self, member: str, value: Any, rule: Callable[[Any], Any]) -> None:
@@ -75,6 +74,14 @@ class Registered:
             rule(value)
         except ValueError as error:
             raise ValueError(f"{member} of {shown(self.name)}: {error}") from None
+
+    def compiled(self, member: str, schema: Any) -> Schema:
+        """The compiled schema of this member of the definition. Raises ValueError or SchemaError, naming both."""
+        self.check(member, schema, check_json)
+        try:
+            return compile_schema(schema)
+        except SchemaError as error:
+            raise SchemaError(f"{member} of {shown(self.name)}: {error}") from None
 
     def define(self, rules: Mapping[str, Callable[[Any], Any]], **members: Any) -> None:
         """Add those members to the definition that are not None, each checked, so that it can be listed."""

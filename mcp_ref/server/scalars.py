@@ -59,6 +59,8 @@ def within(step: Union[str, int], convert: Convert, value: Any) -> Any:
 
 
 def kind_of(value: Any) -> str:
+    if hasattr(type(value), "__await__"):
+        return f"{type(value).__name__} (await it)"
     return "None" if value is None else type(value).__name__
 
 
@@ -221,6 +223,7 @@ def could_be(schema: Mapping[str, Any], value: Any, definitions: Mapping[str, An
 _INSTEAD = {"complex": "two floats", "timedelta": "float, with its unit in the description", "range": "List[int]",
             "Iterator": "List[…]", "Generator": "List[…]", "AsyncIterator": "List[…]", "AsyncGenerator": "List[…]",
             "bytearray": "bytes", "PathLike": "Path", "memoryview": "bytes",
+            "Block": "ToolResult, which holds content beside data,",
             "defaultdict": "Dict[str, …]", "Counter": "Dict[str, int]"}
 
 

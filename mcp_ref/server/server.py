@@ -34,7 +34,7 @@ from ..patterns.subscriptions import Subscription
 from ..transports.mirrors import Parameter
 from . import registration
 from .arguments import server_info, text_or_none, texts, whole
-from .caching import Hints, hints
+from .caching import Hints, hints, hints_by_method
 from .event_loop import EventLoop
 from .registration import Icons
 from .running import principal_name
@@ -83,7 +83,7 @@ class Server(registration.Server):
                                 websiteUrl=website_url, icons=icons)
         self.instructions = text_or_none("instructions", instructions)
         self.hints = hints(ttl_ms, cache_scope)
-        self._hints_of = {method: hints(*given, self.hints) for method, given in (caching or {}).items()}
+        self._hints_of = hints_by_method(caching or {}, self.hints)
         self.page_size = None if page_size is None else whole("page_size", page_size, 1)
         self.auth = auth
         self.cors = texts("cors", cors)
@@ -97,8 +97,8 @@ class Server(registration.Server):
 
     def set_state_keys(self, keys: Sequence[Union[str, bytes]]) -> None:
         """Put these keys in force, the signing one first; none at all means a fresh one for this process."""
-        if isinstance(keys, (str, bytes)):
-            raise TypeError("state_keys is a list of keys, not one: state_keys=[key]")
+        if isinstance(keys, (str, bytes)) or not all(isinstance(key, (str, bytes)) for key in keys):
+            raise TypeError("state_keys is a list of keys, each a text or octets: state_keys=[key]")
         self.shared_key = bool(keys)
         self._state_keys = list(keys) or [random_key()]
         self.set_state_ttl(self.state_ttl)

@@ -92,7 +92,8 @@ def parameters(function: Callable[..., Any]) -> Parameters:
     except (TypeError, ValueError, NameError) as error:
         raise SchemaError(f"{where}: its parameters cannot be read: {error}; write a function that calls it") from None
     bound = function.keywords if isinstance(function, functools.partial) else {}
-    listed = [each for each in read.parameters.values() if each.name not in bound]
+    listed = [each for each in (*read.parameters.values(), *_of_wrapper(function, read, where))
+              if each.name not in bound]
     body = where.rpartition(".")[0]
     if listed and listed[0].name in ("self", "cls") and body and not body.endswith("<locals>"):
         raise SchemaError(f"{where}: a method is registered once it is bound, as server.tool(obj."
@@ -107,6 +108,19 @@ def parameters(function: Callable[..., Any]) -> Parameters:
         raise SchemaError(f"{where}: the Context is given once, not as {' and '.join(each.name for each in given)}")
     return Parameters(given[0] if given else None, [each for each in listed if each not in given],
                       tuple(each for each in listed if each.kind is each.POSITIONAL_ONLY), at, read.return_annotation)
+
+
+def _of_wrapper(function: Callable[..., Any], read: inspect.Signature, where: str) -> List[inspect.Parameter]:
+    """What a decorator's wrapper takes besides `read`, which functools.wraps shows; SchemaError where it takes less."""
+    try:
+        own = inspect.signature(function, follow_wrapped=False).parameters
+    except (TypeError, ValueError):  # a cache written in C, which takes what it wraps
+        return []
+    lost = [name for name in read.parameters if name not in own]
+    if lost and not any(each.kind is each.VAR_KEYWORD for each in own.values()):
+        raise SchemaError(f"{where}: the wrapper that its decorator puts around it does not take {', '.join(lost)} by "
+                          "name; let it take *args and **kwargs")
+    return [each for each in own.values() if each.name not in read.parameters and each.kind not in _VARIADIC]
 
 
 def _is_context(annotation: Any, names: Mapping[str, Any]) -> bool:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Optional
 
 from ..authorization.scopes import require_scopes
 from ..base.errors import InvalidParams, ProtocolError, SchemaError, ToolError
-from ..base.json_schema import compile_schema
-from ..base.jsonrpc import check_json, readable, shown
+from ..base.jsonrpc import readable, shown
 from ..base.log import log
 from ..base.request import Request
 from ..patterns.cancellation import Cancelled
@@ -70,18 +69,21 @@ class Tool(Registered):
                  strict: bool = False, accept_unasked: bool = False, **options: Any) -> None:
         if input_schema is not None and not (isinstance(input_schema, dict) and input_schema.get("type") == "object"):
             raise SchemaError(f"an inputSchema is an object with type: object, not {shown(input_schema)}")
+        if not isinstance(output_schema, (dict, type(None))):
+            raise SchemaError(f"an outputSchema is an object, or left to the return annotation, not "
+                              f"{shown(output_schema)}")
         super().__init__(function, input_schema, **options)
         if not _NAME.fullmatch(self.name):
             log.warning("tool %s: names should have 1 to 128 of A-Z a-z 0-9 _ - . (TOOL-15, TOOL-17)", shown(self.name))
-        self.strict = strict
-        self.accept_unasked = accept_unasked
+        self.check("strict", strict, blocks.check_flag)
+        self.check("accept_unasked", accept_unasked, blocks.check_flag)
+        self.strict, self.accept_unasked = strict, accept_unasked
         schema = self.signature.schema
         self.mirrored = tuple(annotated_parameters(schema))
-        self.check("output_schema", output_schema, check_json)
-        self.output = None if output_schema is None else compile_schema(output_schema)
-        if output_schema is None and self.returned.schema is not None:
-            output_schema = self.returned.schema
+        self.checked = output_schema is not None  # what is written by the annotation needs no check
+        output_schema = self.returned.schema if output_schema is None else output_schema
         self.structured = output_schema is not None
+        self.output = self.compiled("outputSchema", output_schema) if self.structured else None
         self.define({"annotations": _check_annotations}, inputSchema=schema, outputSchema=output_schema,
                     annotations=annotations)
 
@@ -96,7 +98,9 @@ class Tool(Registered):
             log.error("tool %s returned a ToolError, which is raised", self.name)
             return _told(self, value)
         try:
-            return self._result(value if isinstance(value, ToolResult) else self._as_result(value))
+            if isinstance(value, ToolResult):
+                return self._result(value, True)
+            return self._result(self._as_result(value), self.checked)
         except Unfit as error:
             raise BadOutput(f"tool {self.name} returned what it cannot: {error.text('it')}") from None
         except RecursionError:
@@ -104,7 +108,7 @@ class Tool(Registered):
         except ValueError as error:
             raise BadOutput(f"tool {self.name} returned what it cannot: {error}") from None
 
-    def _result(self, value: ToolResult) -> Dict[str, Any]:
+    def _result(self, value: ToolResult, checked: bool) -> Dict[str, Any]:
         result: Dict[str, Any] = {"resultType": "complete", "content": blocks.content_blocks(value.content)}
         if value.structured is not ABSENT:
             result["structuredContent"] = plain(value.structured)
@@ -115,7 +119,7 @@ class Tool(Registered):
             result["isError"] = True
         elif self.structured and value.structured is ABSENT:
             raise ValueError("there is an outputSchema, and no structured content")
-        elif self.output is not None:
+        elif self.output is not None and checked:
             violations = self.output.errors(result["structuredContent"])
             if violations:
                 raise ValueError("it breaks its outputSchema: " + violations[0].text("structuredContent"))
@@ -125,7 +129,7 @@ class Tool(Registered):
         return result
 
     def _as_result(self, value: Any) -> ToolResult:
-        content = value if blocks.is_content(value) else ()
+        content = _content(value)
         if self.structured:
             known = self.returned.typed is not None or value is None
             return ToolResult(content, self.returned.data(value) if known else plain(value))
@@ -136,6 +140,15 @@ class Tool(Registered):
         if isinstance(value, (list, tuple)) and self.returned.named and self.returned.typed is None:
             return ToolResult(value)
         return ToolResult(readable(self.returned.data(value)))
+
+
+def _content(value: Any) -> Any:
+    """What is content of what a handler returned: a block, or a list with a block in it, of which data is text; or ().
+    """
+    listed = value if isinstance(value, (list, tuple)) else [value]
+    if not any(isinstance(part, blocks.Block) for part in listed):
+        return ()
+    return [part if isinstance(part, (str, blocks.Block)) else readable(plain(part)) for part in listed]
 
 
 def _check_annotations(value: Any) -> None:

@@ -8,7 +8,8 @@ Implements TOOL-13. What is read in is written out the same. What each annotatio
     Dict[str, T], Mapping                 object with values of T; keys that are texts in JSON, with propertyNames
     Optional[T], Union[T, U], T | U       anyOf; a value is the first of them that it fits
     Literal["a", 1], an Enum class        enum of the values, with their type
-    dataclass, NamedTuple, TypedDict      object with these properties; one that holds itself stands under $defs
+    dataclass, NamedTuple, TypedDict      object with these properties and what they are by default; one that holds
+                                          itself stands under $defs
     date, datetime, time, UUID            text with this format
     Decimal, Path, bytes                  text: a number, a path, Base64; Decimal is read from a number too
     Annotated[T, "text", {"minimum": 1}]  the schema of T with this description and these members
@@ -66,8 +67,10 @@ def plain(value: Any) -> Any:
         return {_key(key): within(key, plain, member) for key, member in value.items()}
     if isinstance(value, BaseException):
         raise Unfit(f"is an exception, {kind.__name__}: raise it")
-    if inspect.isgenerator(value) or inspect.isasyncgen(value):
-        raise Unfit("is a generator: return a list, and report with ctx.progress")
+    if isinstance(value, (abc.Iterator, abc.AsyncIterator)):
+        raise Unfit(f"is {kind.__name__}: return a list, and report with ctx.progress")
+    if isinstance(value, abc.Awaitable):
+        raise Unfit(f"is {kind_of(value)}")
     if kind in (set, frozenset, bytes, bytearray, memoryview):
         raise Unfit(f"is {kind.__name__}, which JSON has not: annotate what is returned, or return a list or a text")
     return _by_kind(kind).dump(value)
@@ -117,12 +120,13 @@ class Maker:
         self._out = out
         self.definitions: Dict[str, Any] = {}
         self._open: Dict[Any, _Named] = {}
-        self._defaults: List[Tuple[Typed, Any, At]] = []
+        self._defaults: List[Tuple[Dict[str, Any], Typed, Any, At]] = []
 
     def rooted(self, made: Typed) -> Typed:
         """`made` with the $defs that it refers to, once all else is checked that needs them."""
         while self._defaults:
-            self.default_json(*self._defaults.pop())
+            told, part, default, place = self._defaults.pop()
+            told["default"] = self.default_json(part, default, place)
         return made._replace(schema={**made.schema, "$defs": self.definitions}) if self.definitions else made
 
     def make(self, annotation: Any, at: At) -> Typed:
@@ -339,18 +343,19 @@ class Maker:
         """A dataclass, NamedTuple or TypedDict: an object with a property for each field, in their order."""
         types = bindings(kind, arguments)
         parts: Dict[str, Typed] = {}
+        properties: Dict[str, Dict[str, Any]] = {}
         required: List[str] = []
         for field in fields_of(kind, self._out, at):
             place = At(f"{at.where}.{field.name}", field.names, types)
             part = self.make(field.hint, place)
-            if field.default is None:
-                part = self.optional(part)
-            elif field.default is not UNKNOWN:
-                self._defaults.append((part, field.default, place))
-            parts[field.name] = part
+            parts[field.name] = part = self.optional(part) if field.default is None else part
+            properties[field.name] = dict(part.schema)
+            if field.default is not UNKNOWN and field.default is not None:
+                told = {} if self._out else properties[field.name]
+                self._defaults.append((told, part, field.default, place))
             if field.required:
                 required.append(field.name)
-        schema: Dict[str, Any] = {"type": "object", "properties": {name: part.schema for name, part in parts.items()}}
+        schema: Dict[str, Any] = {"type": "object", "properties": properties}
         if required:
             schema["required"] = required
         if is_typed_dict(kind):
