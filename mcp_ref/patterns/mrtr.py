@@ -158,7 +158,7 @@ def _check_form(where: str, schema: Any) -> None:
         raise SchemaError(f"requestedSchema of {where} must have properties, an object")
     for name, field in properties.items():
         if not isinstance(field, Mapping) or field.get("type") not in PRIMITIVES:
-            raise SchemaError(f"field {shown(name)} of {where} must be a string, number, boolean or enum: forms are flat")
+            raise SchemaError(f"field {shown(name)} of {where} must be a string, number, boolean or enum; it is flat")
         items = field.get("items")
         if field["type"] == "array" and not (isinstance(items, Mapping) and ("enum" in items or "anyOf" in items)):
             raise SchemaError(f"field {shown(name)} of {where} must have items with enum, or anyOf for titles")

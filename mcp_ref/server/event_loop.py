@@ -22,7 +22,7 @@ TICK = 0.1
 
 
 class EventLoop:
-    """Runs async handlers for threads that wait for them. Its thread is started by the first, and ends with this object."""
+    """Runs async handlers for threads that wait for them. Its thread begins with the first and ends with it."""
 
     def __init__(self) -> None:
         self._loop: "Optional[asyncio.AbstractEventLoop]" = None
