@@ -33,7 +33,7 @@ FIELDS = {"agree": {"type": "boolean"}}
 
 
 def made(**options: Any) -> Server:
-    server = Server("travel", "1.0.0", page_size=2, **options)
+    server = Server("travel", "1.0.0", page_size=2, logging=True, **options)
 
     @server.tool
     def book(ctx: Context, flight: str) -> str:

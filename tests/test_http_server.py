@@ -17,7 +17,7 @@ from .support import RawClient, events, message
 
 
 def make():
-    server = Server("wire", "1")
+    server = Server("wire", "1", logging=True)
 
     @server.tool
     def echo(ctx, text: str = "") -> str:

@@ -54,7 +54,7 @@ class Lists(unittest.TestCase):
     def test_capability_and_list(self):
         server = make()
         self.assertEqual(list(post(server, message("server/discover")).result["capabilities"]),
-                         ["logging", "prompts", "completions"])
+                         ["prompts", "completions"])
         result = post(server, message("prompts/list")).result
         self.assertEqual((result["resultType"], result["ttlMs"], result["cacheScope"]), ("complete", 0, "private"))
         self.assertEqual(result["prompts"], [

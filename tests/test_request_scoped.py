@@ -13,6 +13,7 @@ from mcp_ref.base.trace_context import trace_context
 from mcp_ref.patterns import allowance
 from mcp_ref.patterns.allowance import Allowance, RateLimits
 from mcp_ref.patterns.cancellation import Cancelled
+from mcp_ref.server.logging import advise
 
 from .support import message, post
 
@@ -91,8 +92,8 @@ class Progress(unittest.TestCase):
 
 
 class Logs(unittest.TestCase):
-    def logged(self, level, *calls):
-        server = Server("s", "1")
+    def logged(self, level, *calls, **options):
+        server = Server("s", "1", **{"logging": True, **options})
 
         @server.tool
         def t(ctx) -> str:
@@ -119,6 +120,22 @@ class Logs(unittest.TestCase):
             server.tool(name="t")(lambda ctx: ctx.log("error", "x") or "")
             reply = post(server, with_meta("tools/call", {"name": "t"}, **{LOG_LEVEL: "debug"}))
             self.assertEqual(len(reply.sent), count)
+
+    def test_without_the_capability_it_goes_to_the_servers_own_log_and_how_to_send_it_is_said_once(self):
+        advise.cache_clear()
+        calls = [(level, {"n": level}) for level in LOG_LEVELS] + [("error", "a\nb", "db"), ("info", "x" * 5000)]
+        with self.assertLogs("mcp_ref", "DEBUG") as logs:
+            self.assertEqual(self.logged("debug", *calls, logging=False).sent, [])
+            self.logged(None, ("alert", "again"), logging=False)
+        written = [(record.levelname, record.getMessage()) for record in logs.records if "trace=" not in record.msg]
+        advice = [text for _, text in written if "logging=True" in text]
+        self.assertEqual((len(advice), written[0][1]), (1, advice[0]))
+        self.assertEqual([level for level, _ in written[1:9]], ["DEBUG", "INFO", "INFO", "WARNING", "ERROR"]
+                         + ["CRITICAL"] * 3)
+        self.assertEqual(written[1][1], '"tools/call": {"n": "debug"}')
+        self.assertEqual(written[9], ("ERROR", "db: a\\nb"))
+        self.assertLess(len(written[10][1]), 1100)
+        self.assertEqual(written[11], ("CRITICAL", '"tools/call": again'))
 
     def test_an_unknown_level_is_the_authors_fault(self):
         with self.assertLogs("mcp_ref", "ERROR"):

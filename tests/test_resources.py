@@ -72,7 +72,7 @@ class Lists(unittest.TestCase):
 
     def test_capability(self):
         capabilities = post(self.server, message("server/discover")).result["capabilities"]
-        self.assertEqual(list(capabilities), ["logging", "resources"])
+        self.assertEqual(list(capabilities), ["resources"])
 
     def test_without_resources_there_is_no_method(self):
         server = Server("none", "1")
@@ -382,7 +382,7 @@ class Definitions(unittest.TestCase):
         for options in ({"ttl_ms": -1}, {"ttl_ms": 1.5}, {"ttl_ms": True}, {"cache_scope": "secret"}):
             with self.subTest(options), self.assertRaises(ValueError):
                 server.resource("a:b", name="x", **options)(lambda: "")
-        self.assertEqual(server.capabilities, {"logging": {}})
+        self.assertEqual(server.capabilities, {})
 
     def test_a_variable_is_a_text(self):
         def number(key: int):

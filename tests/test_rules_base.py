@@ -18,7 +18,7 @@ NAME = {"name": {"type": "string"}}
 
 def make(**options):
     """A server with one of each."""
-    server = Server("rules", "1", **options)
+    server = Server("rules", "1", logging=True, **options)
 
     @server.tool
     def echo(ctx, text: str = "") -> str:

@@ -23,7 +23,7 @@ def asking(tool, token=None, level=None, id=1, **arguments):
 
 class Wire(unittest.TestCase):
     def setUp(self):
-        self.server = Server("streams", "1")
+        self.server = Server("streams", "1", logging=True)
         self.started, self.release = threading.Event(), threading.Event()
         self.http = HTTPServer(self.server, port=0).start()
         self.addCleanup(self.http.stop)

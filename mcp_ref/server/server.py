@@ -56,7 +56,8 @@ class Server(registration.Server):
     caching: those of one method where they differ, such as {"tools/list": (60_000, "public")}.
     page_size: items on a page of a list, None for all on one.
     max_subscriptions: subscriptions/listen streams open at once.
-    logging: whether handlers may send log messages to clients, which is then advertised.
+    logging: whether what handlers log is sent to clients that ask, which is then advertised; 2026-07-28 deprecates it.
+        Without it `ctx.log` writes to the server's own log.
     rate_limits: requests a second that each caller may make of a method, such as {"tools/call": 20}. Without `auth`
         nobody is told apart, and all are one caller.
     cors: web origins whose pages may call this server, as "https://app.example".
@@ -75,7 +76,7 @@ class Server(registration.Server):
                  state_ttl: float = 600.0, ttl_ms: int = 0, cache_scope: str = "private",
                  caching: Optional[Mapping[str, Tuple[Optional[int], Optional[str]]]] = None,
                  page_size: Optional[int] = None, max_subscriptions: int = 4096, cors: Sequence[str] = (),
-                 rate_limits: Optional[Mapping[str, float]] = None, logging: bool = True,
+                 rate_limits: Optional[Mapping[str, float]] = None, logging: bool = False,
                  auth: "Optional[ResourceServer]" = None,
                  extensions: Optional[Mapping[str, Mapping[str, Any]]] = None) -> None:
         self.name = name

@@ -16,7 +16,8 @@ from typing import Annotated, Any, Dict, List, Union
 
 from mcp_ref import Context, InputRequired, Server, ToolError, ToolResult, content, form, roots, sampling
 
-server = Server("mcp_ref-conformance", "1.0.0", instructions="One of each thing that the conformance suite calls.")
+server = Server("mcp_ref-conformance", "1.0.0", instructions="One of each thing that the conformance suite calls.",
+                logging=True)
 
 RED_DOT = b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR42mP4z8AAAAMBAQD3A0FDAAAAAElFTkSuQmCC")
 SILENCE = b64decode("UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQIAAAAAAA==")

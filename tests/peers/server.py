@@ -12,7 +12,7 @@ from typing import Annotated, List
 from mcp_ref import Context, ResourceNotFound, Server, ToolError, ToolResult, content, form, roots, sampling
 
 server = Server("peers", "1.0.0", instructions="One of each thing that two implementations must agree on.",
-                page_size=4)
+                page_size=4, logging=True)
 PLANTS = {"fern": "shade", "fig": "sun", "cactus": "sun"}
 DOT = bytes(range(256))
 gone = threading.Event()
