@@ -18,6 +18,7 @@ from mcp_ref.base.errors import (
 from mcp_ref.base.meta import LOG_LEVEL
 from mcp_ref.client.client import Client
 from mcp_ref.transports.calls import Deadline
+from mcp_ref.transports.connection import _without_secrets
 from tests.stub_http import ClientCase, Stub, events, raw, said
 
 
@@ -133,6 +134,11 @@ class Hasty:
         self.thread.join(5)
 
 
+INTERIM = (b"", b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n",
+           b"HTTP/1.1 102 Processing\r\n\r\n" * 2 + b"HTTP/1.1 100 Continue\r\n\r\n")
+"""What may come before an answer, any number of times (RFC 9110, section 15.2)."""
+
+
 class EarlyAnswers(unittest.TestCase):
     """A server that has its answer before it has the request (RFC 9112, section 9.5)."""
 
@@ -145,7 +151,7 @@ class EarlyAnswers(unittest.TestCase):
             body = b'{"error": "early"}'
             answer = b"HTTP/1.1 %d No\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % (status, len(body)) + body
             for then in ("reads on", "stalls", "closes"):
-                for first in (b"", b"HTTP/1.1 100 Continue\r\n\r\n") if then == "reads on" else (b"",):
+                for first in INTERIM if then == "reads on" else (b"",):
                     with self.assertRaises(HTTPError) as caught:
                         self.call(first + answer, then)
                     self.assertEqual((caught.exception.status, caught.exception.body), (status, body.decode()), then)
@@ -244,6 +250,16 @@ class Network(ClientCase):
         self.assertNotIn("tok", sent)
         self.assertEqual(stub.seen[0].header("Authorization"), "Bearer tok")
         self.assertRegex(received, r"(?s)^HTTP/1.0 200 OK\r\n.*\r\n\r\n\{.*\}$")
+
+    def test_secrets_are_found_behind_interim_answers_and_in_linear_time(self) -> None:
+        text = ("HTTP/1.1 103 Early Hints\r\nX-Token: a1\r\n\r\nHTTP/1.1 200 OK\r\nSet-Cookie: a2\r\n\r\n"
+                "token: b\r\n\r\n")
+        shown = text.replace("a1", "…").replace("a2", "…")
+        self.assertEqual(_without_secrets(bytearray(text, "ascii")), shown)
+        began = time.process_time()
+        for line in ("token" * 100_000, "a" * 500_000, "HTTP/1.1 103\r\n" * 30_000):
+            self.assertEqual(_without_secrets(bytearray(line, "ascii")), line)
+        self.assertLess(time.process_time() - began, 10.0)  # each looked at from each place takes minutes
 
     def test_user_and_password_of_the_url_become_authorization(self) -> None:
         with Stub(said()) as stub:

@@ -30,10 +30,11 @@ CHUNK = 64 * 1024
 
 _SPELLED = {"Mcp-Protocol-Version": "MCP-Protocol-Version"}
 """urllib writes every header name in title case; this one the specification spells otherwise."""
-_INTERIM = re.compile(rb"HTTP/1\.[01] 100")
+_INTERIM = re.compile(rb"HTTP/1\.[01] 1(?!01)")
 _PEEK = socket.MSG_PEEK | getattr(socket, "MSG_DONTWAIT", 0)
-_SECRET = re.compile(r"^((?:proxy-)?authorization|(?:set-)?cookie|[^\s:]*(?:api-?key|token|secret|password)[^\s:]*):"
-                     r"[^\r\n]*", re.IGNORECASE | re.MULTILINE)
+_HEADS = re.compile(r"(?:HTTP/1\.[01] 1(?!01).*?\r\n\r\n)*.*?(?:\r\n\r\n|\Z)", re.DOTALL)
+_SECRET = re.compile(r"^(?=(?:proxy-)?authorization:|(?:set-)?cookie:|[^\s:]*(?:api-?key|token|secret|password))"
+                     r"([^\s:]+):[^\r\n]*", re.IGNORECASE | re.MULTILINE)
 
 
 class Exchange:
@@ -146,8 +147,9 @@ class Exchange:
 
 
 def _without_secrets(octets: bytearray) -> str:
-    head, blank, body = octets.decode("utf-8", "backslashreplace").partition("\r\n\r\n")
-    return _SECRET.sub(r"\1: …", head) + blank + body
+    text = octets.decode("utf-8", "backslashreplace")
+    heads: Any = _HEADS.match(text)
+    return _SECRET.sub(r"\1: …", heads.group()) + text[heads.end():]
 
 
 def _inflated(pieces: Iterator[bytes]) -> Iterator[bytes]:
@@ -192,6 +194,16 @@ class _Octets(io.RawIOBase):
         super().close()
 
 
+class _Response(http.client.HTTPResponse):
+    """Passes over whatever interim answers come first (RFC 9110, section 15.2); http.client does so for 100 alone."""
+
+    def begin(self) -> None:
+        super().begin()
+        while 101 < self.status < 200:
+            self.headers = None  # type: ignore[assignment]
+            super().begin()
+
+
 class _Connection(http.client.HTTPConnection):
     """Connects, sends and reads within the deadline of its exchange.
 
@@ -205,7 +217,7 @@ class _Connection(http.client.HTTPConnection):
         self._sent = False
         self._fault: Optional[OSError] = None
         self._create_connection = self._first_that_answers
-        self.response_class: Any = lambda sock, *args, **named: http.client.HTTPResponse(
+        self.response_class: Any = lambda sock, *args, **named: _Response(
             _Octets(exchange, sock), *args, **named)  # type: ignore[arg-type]
 
     def _first_that_answers(self, address: Tuple[str, int], *_: Any) -> socket.socket:

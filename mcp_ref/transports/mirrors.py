@@ -13,7 +13,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from ..base.errors import HeaderMismatch, SchemaError, TransportError
 from ..base.jsonrpc import shown
@@ -79,14 +79,15 @@ def annotated_parameters(schema: Mapping[str, Any]) -> List[Parameter]:
     """
     found: List[Parameter] = []
     _walk(schema, (), "", found)
-    names = [parameter.header for parameter in found]
-    for name in names:
-        if names.count(name) > 1:
-            raise SchemaError(f"x-mcp-header {shown(name)} is used twice")
+    names: Set[str] = set()
+    for parameter in found:
+        if parameter.header in names:
+            raise SchemaError(f"x-mcp-header {shown(parameter.header)} is used twice")
+        names.add(parameter.header)
     return found
 
 
-_DATA = ("const", "enum", "default", "examples", "x-mcp-header")
+_DATA = ("const", "enum", "default", "examples", "$vocabulary", "x-mcp-header")
 _NAMING = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies",
            "dependentRequired")
 """The keywords whose values are data, and those whose members are names and no keywords."""
