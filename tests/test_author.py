@@ -91,7 +91,7 @@ class Extensions(unittest.TestCase):
         refused: Any = ({"map": {}}, {"/map": {}}, {"com.example/": None}, {"com.example/a b": {}}, {7: {}},
                         {"com..example/a": {}}, {"com.example/a": True}, {"com.example/a": []},
                         {"com.example/a": {"b": float("nan")}}, {"com.example/a": {"b": object()}},
-                        {"com.example/a": deep})
+                        {"com.example/a": deep}, ["com.example/a"], "com.example/a")
         for extensions in refused:
             for make in (lambda: Server("s", "1", extensions=extensions),  # noqa: B023
                          lambda: Client("http://127.0.0.1/", extensions=extensions)):  # noqa: B023

@@ -46,7 +46,8 @@ class Resources(ClientCase):
                      ({"text": "ä"}, b"\xc3\xa4"), ({"text": "x", "blob": "AA=="}, b"\0")]
         for contents, data in good:  # C053 D
             self.assertEqual(octets(contents), data, contents)
-        bad: Any = [{}, {"text": 7}, {"blob": None}, {"blob": "A"}, {"blob": "AA*A"}, {"blob": "äAAA"}]
+        bad: Any = [{}, {"text": 7}, {"blob": None}, {"blob": "A"}, {"blob": "AA*A"}, {"blob": "AA==AA=="},
+                    {"blob": "äAAA"}]
         for contents in bad:
             with self.assertRaises(TransportError):
                 octets(contents)

@@ -83,6 +83,8 @@ class Headers(ClientCase):
             made.clear()
             client.call_tool("t")
         self.assertEqual(len(stub.seen), 1)
+        with self.talk(said(), headers=lambda: None) as (stub, client):
+            client.call_tool("t")
 
 
 class Output(ClientCase):

@@ -86,7 +86,10 @@ class Rounds(ClientCase):
             with self.subTest(words):
                 self.refused(asks(requests), TransportError, words, **options)
         self.refused(asks(), TransportError, "neither")
-        self.refused(asks(state=7), TransportError, "malformed")  # type: ignore[arg-type]
+        malformed: List[Any] = [7, 0, False, []]
+        for bad in malformed:
+            self.refused(asks(state=bad), TransportError, "malformed")
+            self.refused(asks(bad, "S"), TransportError, "malformed")
         with self.talk(asks(state="x")) as (_, client), self.assertRaisesRegex(TransportError, "may not"):
             client.discover()
 

@@ -57,6 +57,8 @@ def checked_extensions(given: Mapping[str, Mapping[str, Any]]) -> Dict[str, Any]
     Raises ValueError for an identifier that is no prefixed `_meta` key, and for settings that are no JSON object.
     """
     made: Dict[str, Any] = {}
+    if not isinstance(given, Mapping):
+        raise ValueError(f'extensions map identifiers to settings, as {{"com.example/map": {{}}}}, not {shown(given)}')
     for name, settings in given.items():
         if not isinstance(name, str) or not is_key(name) or "/" not in name:
             raise ValueError(f"an extension is named by a prefix and a name, as com.example/map, not {shown(name)}")

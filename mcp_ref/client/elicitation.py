@@ -106,7 +106,7 @@ class Inputs:
         requests, state = result.get("inputRequests"), result.get("requestState")
         if requests is None and state is None:
             raise TransportError("the server's input_required result has neither inputRequests nor requestState")
-        if not isinstance(requests or {}, dict) or not isinstance(state or "", str):
+        if not isinstance({} if requests is None else requests, dict) or not isinstance(state, (str, type(None))):
             raise TransportError("the server's input_required result has malformed inputRequests or requestState")
         for key, request in (requests or {}).items():
             self._check(key, request)

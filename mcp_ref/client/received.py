@@ -64,19 +64,20 @@ def items(result: Dict[str, Any], name: str) -> Any:
 
 
 def listed(result: Dict[str, Any], name: str) -> List[Dict[str, Any]]:
-    """The items of one page of a list. One that nobody could use is left out with a warning: the others are no worse.
+    """The items of one page of a list. Those that nobody could use are left out, with one warning.
 
     name: the list's member, a key of IDENTIFIED. Raises TransportError where it is no list.
     """
     page, key = result.get(name), IDENTIFIED[name]
     if not isinstance(page, list):
         raise TransportError(f"the server's result needs {name}, a list")
-    found = []
+    found: List[Dict[str, Any]] = []
+    left_out: List[Any] = []
     for item in page:
-        if isinstance(item, dict) and isinstance(item.get(key), str):
-            found.append(item)
-        else:
-            log.warning("an item of %s is left out: it needs %s, a text, and is %s", name, key, shown(item))
+        (found if isinstance(item, dict) and isinstance(item.get(key), str) else left_out).append(item)
+    if left_out:
+        log.warning("%d of the %s listed are left out: each needs %s, a text, and the first of them is %s",
+                    len(left_out), name, key, shown(left_out[0]))
     return found
 
 

@@ -10,7 +10,7 @@ from typing import Any, Mapping
 
 from ..base.errors import RETIRED, InvalidParams, ProtocolError, ResourceNotFound, TransportError
 
-_STANDARD = str.maketrans("-_", "+/", " \t\r\n=")
+_STANDARD = str.maketrans("-_", "+/", " \t\r\n")
 
 
 def not_found(error: ProtocolError) -> ProtocolError:
@@ -30,7 +30,7 @@ def octets(contents: Mapping[str, Any]) -> bytes:
     """
     blob, text = contents.get("blob"), contents.get("text")
     if isinstance(blob, str):
-        digits = blob.translate(_STANDARD)
+        digits = blob.translate(_STANDARD).rstrip("=")
         try:
             return base64.b64decode(digits + "=" * (-len(digits) % 4), validate=True)
         except ValueError:

@@ -144,7 +144,7 @@ def header_source(headers: Headers) -> Callable[[], Dict[str, str]]:
     """
     if callable(headers):
         make = headers
-        return lambda: checked_headers(make())
+        return lambda: checked_headers(make() or {})
     fixed = checked_headers(headers or {})
     return lambda: fixed
 
