@@ -3,15 +3,16 @@
 Implements BASE-02, BASE-03, BASE-04, BASE-06, BASE-12, BASE-24, BASE-25, HTTP-11, HTTP-13.
 
 The JSON is strict, so that no two readers can read one message differently: UTF-8 without a byte order mark, no
-duplicate member names, no NaN or Infinity (nor a number that overflows to it), no unpaired surrogates, at most
-MAX_DEPTH levels of nesting and MAX_VALUES values. Anything else is a ParseError, never another exception.
+duplicate member names, no NaN or Infinity (nor a number that overflows to it), no number of more than MAX_NUMBER
+characters, no unpaired surrogates, at most MAX_DEPTH levels of nesting and MAX_VALUES values. Anything else is a
+ParseError, never another exception.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from typing import Any, Dict, List, Set, Tuple
+from typing import Any, Callable, Dict, List, Set, Tuple
 
 from .errors import InvalidParams, InvalidRequest, ParseError
 from .request import Request
@@ -22,8 +23,13 @@ MAX_VALUES = 200_000
 ENVELOPE = 4
 """Levels of a message around a value that a handler or a definition puts into it."""
 
+MAX_NUMBER = 640
+"""The least that Python's own bound on the digits of an integer can be set to. So ours is met first, on those Pythons
+too that have none and read a million digits for a minute."""
+
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_HALF_A_NUMBER = re.compile(rb"[-+.0-9Ee]{%d}" % (MAX_NUMBER // 2))
 
 
 def _unique(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
@@ -48,15 +54,31 @@ def _no_constant(name: str) -> Any:
     raise ParseError(f"Parse error: {name} is not JSON")
 
 
+def _short(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    def number(text: str) -> Any:
+        if len(text) > MAX_NUMBER:
+            raise ParseError(f"Parse error: a number has more than {MAX_NUMBER} characters")
+        return read(text)
+
+    return number
+
+
 _decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_float=_finite, parse_constant=_no_constant)
+_careful = json.JSONDecoder(object_pairs_hook=_unique, parse_float=_short(_finite), parse_int=_short(int),
+                            parse_constant=_no_constant)
 _encoder = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 _reader = json.JSONEncoder(separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+_pieces = json.JSONEncoder()
 
 
 def shown(value: Any, limit: int = 60) -> str:
     """A peer's value as it may stand in a message or a log line: as JSON, ASCII, cut at `limit` characters."""
+    text = ""
     try:
-        text = json.dumps(value)
+        for piece in _pieces.iterencode(value[: limit + 1] if isinstance(value, str) else value):
+            text += piece
+            if len(text) > limit:
+                break
     except (TypeError, ValueError, RecursionError):
         text = type(value).__name__
     return text if len(text) <= limit else text[: limit - 1] + "…"
@@ -81,6 +103,19 @@ def _check_structure(data: bytes, levels: int = MAX_DEPTH) -> None:
             raise ParseError(f"Parse error: nested deeper than {levels} levels")
 
 
+def _may_hold_a_long_number(data: bytes) -> bool:
+    """Whether `data` has to be read with care: a look at every so manyth octet does not miss a number that long."""
+    return len(data) > MAX_NUMBER and any(_HALF_A_NUMBER.match(data, at) for at in range(0, len(data), MAX_NUMBER // 2))
+
+
+def _no_long_number(data: bytes) -> None:
+    """Raise ValueError where JSON of ours holds a number that `decode` would refuse."""
+    try:
+        _careful.decode(data.decode("utf-8"))
+    except ParseError:
+        raise ValueError(f"a number has more than {MAX_NUMBER} characters") from None
+
+
 def _no_lone_surrogates(value: Any) -> None:
     """Raise UnicodeEncodeError, a ValueError, for a value with a string that has no UTF-8 form."""
     json.dumps(value, ensure_ascii=False).encode("utf-8")
@@ -96,7 +131,7 @@ def decode(data: bytes) -> Any:
         raise ParseError("Parse error: the message begins with a byte order mark")
     _check_structure(data)
     try:
-        value = _decoder.decode(text)
+        value = (_careful if _may_hold_a_long_number(data) else _decoder).decode(text)
         if _SURROGATE.search(data):
             _no_lone_surrogates(value)
     except ParseError:
@@ -114,6 +149,8 @@ def encode(value: Any) -> bytes:
     data = _encoder.encode(value).encode("ascii")
     if b"\\ud" in data:
         _no_lone_surrogates(value)
+    if _may_hold_a_long_number(data):
+        _no_long_number(data)
     return data
 
 
@@ -124,7 +161,10 @@ def readable(value: Any) -> str:
     """
     try:
         text = _reader.encode(value)
-        _check_structure(text.encode("utf-8"), MAX_DEPTH - ENVELOPE)
+        data = text.encode("utf-8")
+        _check_structure(data, MAX_DEPTH - ENVELOPE)
+        if _may_hold_a_long_number(data):
+            _no_long_number(data)
     except UnicodeEncodeError:
         raise ValueError("a text holds an unpaired surrogate") from None
     except RecursionError:

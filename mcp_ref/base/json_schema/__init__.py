@@ -24,7 +24,7 @@ from typing import Any, List, Mapping, Optional
 from ..errors import SchemaError
 from .compile import Compiler
 from .dialects import DRAFT_07, DRAFT_2020_12
-from .model import Bounded, Failures, Node, Run, Violation, fail
+from .model import Bounded, Failures, Node, Run, Violation, fail, said
 
 __all__ = ["DRAFT_07", "DRAFT_2020_12", "Schema", "SchemaError", "Violation", "compile_schema"]
 
@@ -54,7 +54,7 @@ class Schema:
     def errors(self, instance: Any) -> List[Violation]:
         """The first violations (model.MAX_VIOLATIONS at most), none for a valid instance; raises nothing."""
         found = self._run(instance)
-        return [] if found is None else [Violation(path, message, keyword) for path, keyword, message in found]
+        return [] if found is None else [Violation(path, said(message), keyword) for path, keyword, message in found]
 
 
 def compile_schema(schema: Any, *, formats: bool = False, documents: Optional[Mapping[str, Any]] = None) -> Schema:

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import operator
 import re
+import sys
 from calendar import monthrange
-from typing import Any, Callable, Dict, FrozenSet, Optional, Tuple
+from functools import partial
+from typing import Any, Callable, Dict, FrozenSet, List, Optional, Tuple
 
 from ..errors import SchemaError
 from .model import (
@@ -28,6 +30,7 @@ from .model import (
     cut,
     fail,
     join,
+    json_type,
     listed,
     shown,
 )
@@ -58,15 +61,29 @@ def _one_of(keyword: str, wording: str) -> Maker:
     def make(node: Node, value: Any) -> Rules:
         values = value if keyword == "enum" else [value]
         failure = fail(keyword, wording + (listed(shown(value) for value in values) or "(none)"))
-        strings = frozenset([value for value in values if isinstance(value, str)])
-        keys = frozenset([canonical(value) for value in values])
+        by_type: Dict[Optional[type], List[Any]] = {kind: [] for kind in JSON_TYPES}
+        for value in values:
+            by_type[json_type(value) or type(value)].append(value)
+        by_type[int] = by_type[float] = by_type[int] + by_type[float]
+        strings, flags, numbers = frozenset(by_type[str]), by_type[bool], by_type[int]
+        unbounded = Run(values)
+        unbounded.left = sys.maxsize
+        keys = frozenset([canonical(value, unbounded) for value in numbers + by_type[list] + by_type[dict]])
 
-        def other(value: Any, run: Run) -> Optional[Failures]:
-            key = canonical(value)
-            run.charge(len(key) >> 4)
-            return None if key in keys else failure
+        def by_key(value: Any, run: Run) -> Optional[Failures]:
+            run.charge(2)
+            return None if canonical(value, run) in keys else failure
 
-        return {**dict.fromkeys(JSON_TYPES, other), str: lambda value, run: None if value in strings else failure}
+        rules: Rules = dict.fromkeys(JSON_TYPES, by_key)
+        rules[str] = lambda value, run: None if value in strings else failure
+        rules[bool] = lambda value, run: None if value in flags else failure
+        if len(numbers) == 1:
+            number, = numbers
+            rules[int] = rules[float] = lambda value, run: None if value == number else failure
+        rules.update({kind: lambda value, run: failure for kind in JSON_TYPES if not by_type[kind]})
+        if by_type[type(None)]:
+            del rules[type(None)]
+        return rules
 
     return make
 
@@ -96,6 +113,8 @@ def make_multiple_of(node: Node, value: Any) -> Rules:
     def rule(number: Any, run: Run) -> Optional[Failures]:
         if number - number != 0:  # infinite, as JSON's 1e400 is to Python, or not a number
             return failure
+        if type(number) is float:
+            run.charge(6 if 1e-4 < abs(number) < 1e15 else 30)
         upper, lower = _ratio(number)
         return failure if (upper * under) % (lower * over) else None
 
@@ -105,8 +124,9 @@ def make_multiple_of(node: Node, value: Any) -> Rules:
 def _ratio(number: Any) -> Tuple[int, int]:
     if isinstance(number, int):
         return number, 1
-    if number.is_integer() and abs(number) < 1e15:
-        return int(number), 1
+    whole, _, part = repr(number).partition(".")
+    if part.isdecimal():
+        return int(whole + part), 10 ** len(part)
     from decimal import Decimal
 
     return Decimal(repr(number)).as_integer_ratio()
@@ -125,17 +145,23 @@ def make_format(node: Node, value: Any) -> Rules:
         return {}
     message, holds = FORMATS[value]
     failure = fail("format", message)
-    return {str: lambda text, run: None if holds(text) else failure}
+
+    def rule(text: Any, run: Run) -> Optional[Failures]:
+        run.charge(16 + (len(text) >> 1))
+        return None if holds(text) else failure
+
+    return {str: rule}
 
 
 def make_unique_items(node: Node, value: Any) -> Rules:
     """`uniqueItems`."""
     def rule(items: Any, run: Run) -> Optional[Failures]:
         seen: Dict[str, int] = {}
+        run.charge(3 * len(items))
         for at, item in enumerate(items):
-            key = canonical(item)
-            run.charge(1 + (len(key) >> 4))
-            first = seen.setdefault(key, at)
+            if type(item) is str:
+                run.charge(len(item) >> 6)
+            first = seen.setdefault(canonical(item, run), at)
             if first != at:
                 return fail("uniqueItems", f"must not hold an item twice: [{first}] and [{at}] are equal")
         return None
@@ -167,11 +193,17 @@ def make_dependent_required(node: Node, value: Any) -> Rules:
         for name in [name for name in value if name in members]:
             run.charge(len(value[name]))
             missing = [other for other in value[name] if other not in members]
-            message = f"is required when {shown(name)} is given"
-            failures = join(failures, at_names(missing, "dependentRequired", message))
+            if missing:
+                run.charge(4)
+                message = partial(_missing_beside, name)
+                failures = join(failures, at_names(missing, "dependentRequired", message))
         return failures
 
     return {dict: rule}
+
+
+def _missing_beside(name: str, depth: int) -> str:
+    return f"is required when {shown(name)} is given"
 
 
 _DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})\Z")

@@ -20,7 +20,7 @@ from ..errors import SchemaError
 from .applicators import APPLICATORS, unevaluated, within
 from .assertions import ASSERTIONS, Maker, Rules, allowed_types
 from .dialects import MODERN, Dialect, dialect_of, metaschema
-from .model import JSON_TYPES, Bounded, Check, Failures, Matcher, Node, Run, fail, join, json_type, shown
+from .model import JSON_TYPES, Bounded, Check, Failures, Matcher, Node, Run, fail, join, json_type, said, shown
 from .patterns import compile_pattern
 
 MAX_SCHEMA_DEPTH = 64  # subschemas lexically within one another
@@ -215,6 +215,7 @@ class Compiler:
             if keyword in node.parts:
                 table[kind] = (partial(unevaluated, node, keyword, table[kind]),)
         node.quick = frozenset([kind for kind in JSON_TYPES if not table[kind]])
+        node.cost = 1 + max(map(len, table.values()))
         node.check = _checker(table)
         if node is node.resource and node.pointer:
             node.check = partial(within, node.check, node)
@@ -268,7 +269,7 @@ def check_shape(node: Node) -> None:
     found = dialect.check(node.schema, Run(node.schema))
     if found is not None:
         path, _, message = found[0]
-        raise SchemaError(f"{node.at(*path)} {message}")
+        raise SchemaError(f"{node.at(*path)} {said(message)}")
 
 
 def resolved(base: str, reference: str) -> str:

@@ -5,27 +5,30 @@ A check is a function of (value, run). It returns None when the value passes, an
 front, so a valid instance, the ordinary case, builds no path and no list at all.
 
 A compiled schema holds no state of a validation; a `Run` does. It bounds the work: every loop and every reference is
-paid for in steps, before it is taken.
+paid for in steps, before it is taken, and whoever hands values to a subschema pays `Node.cost` for each.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from hashlib import sha256
 from itertools import islice
 from typing import Any, Callable, Dict, FrozenSet, Iterable, List, Optional, Sequence, Tuple, Union
 
 from .dialects import Dialect
 
 MAX_VIOLATIONS = 10  # reported for one instance
-MAX_STEPS = 100_000  # of one validation, about 0.3 microseconds each; whatever the size of the instance
-STEPS_PER_NODE = 10  # further ones for each value in the instance and each 16 characters: the cost stays linear
+MAX_STEPS = 200_000  # of one validation, 0.2 microseconds each at most; whatever the size of the instance
+STEPS_PER_NODE = 5  # further ones for each value in the instance and each 16 characters: the cost stays linear
 MAX_DEPTH = 100  # references followed within one another
 MAX_VALUE_DEPTH = 128  # nesting of a value that is compared as a whole (`enum`, `const`, `uniqueItems`)
 
 Key = Union[str, int]
 Path = Tuple[Key, ...]
-Failures = Tuple[Tuple[Path, str, str], ...]
+Message = Union[str, Callable[[int], str]]
+"""A text, or what makes it (see `said`): most failures are of alternatives, and nobody reads them."""
+Failures = Tuple[Tuple[Path, str, Message], ...]
 JSON_TYPES = (dict, list, str, int, float, bool, type(None))
 NUMBERS = (int, float)
 NAMES: Dict[str, Tuple[str, Tuple[type, ...]]] = {
@@ -59,17 +62,21 @@ class Violation:
         for step in self.path:
             if isinstance(step, int):
                 where += f"[{step}]"
-            elif str(step).isidentifier() and len(str(step)) <= 60:
+            elif len(str(step)) <= 60 and str(step).isidentifier():
                 where += f".{step}" if where else step
             else:
-                where += f"[{shown(str(step))}]"
+                where += f"[{shown(str(step)[:80])}]"
         return f"{where or 'the value'} {self.message}"
 
 
 class Run:
-    """The state of one validation: steps left, depth of references, resources entered, outermost first."""
+    """The state of one validation: steps left, depth of references, resources entered, outermost first.
 
-    __slots__ = ("left", "depth", "scope", "instance")
+    keys: the canonical forms so far of arrays and objects, by identity; unset until there is one.
+    """
+
+    __slots__ = ("left", "depth", "scope", "instance", "keys")
+    keys: Dict[int, str]
 
     def __init__(self, instance: Any, scope: Tuple["Node", ...] = ()) -> None:
         self.left = MAX_STEPS
@@ -93,14 +100,15 @@ class Run:
 
     def enter(self, link: "Link") -> "Node":
         """Follow a reference, dynamic ones to the outermost resource that has the anchor; the caller leaves again."""
-        self.left -= 1 + (len(self.scope) >> 2)
+        target, anchor = link
+        self.left -= 3 + target.cost + (len(self.scope) >> 2)
         if self.left < 0:
             self.extend()
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise Bounded("is nested too deeply to validate against its schema")
-        target, anchor = link
         if anchor:
+            self.left -= 4
             target = next((entered.dynamic[anchor] for entered in self.scope if anchor in entered.dynamic), target)
         if target.resource not in self.scope:
             self.scope += (target.resource,)
@@ -118,7 +126,8 @@ class Node:
 
     document: the nodes of the document by their pointers. keywords: those that its dialect knows.
     parts: the nodes of its subschemas by keyword, each one, a list or a dict as in the schema. links: its references.
-    matchers: of its patterns. check: its validation. quick: the types accepted unseen.
+    matchers: of its patterns. check: its validation. quick: the types accepted unseen. cost: steps of one check,
+    beside those that its rules pay for themselves.
     resource: the node of the schema with a URI that it belongs to, which has that URI, the dialect, and the nodes
     with a `$dynamicAnchor`.
     """
@@ -126,6 +135,7 @@ class Node:
     resource: "Node"
     check: Check
     quick: FrozenSet[type]
+    cost: int
     uri: str
     dialect: Dialect
 
@@ -160,12 +170,17 @@ class Node:
         return "#" + "".join(["/" + cut(token, 80) for token in tokens])
 
 
-def fail(keyword: str, message: str) -> Failures:
+def fail(keyword: str, message: Message) -> Failures:
     """The failure of the value itself."""
     return (((), keyword, message),)
 
 
-def at_names(names: Sequence[Any], keyword: str, message: str) -> Optional[Failures]:
+def said(message: Message, depth: int = 0) -> str:
+    """The text of a message; depth: how many others it stands in."""
+    return message if isinstance(message, str) else message(depth)
+
+
+def at_names(names: Sequence[Any], keyword: str, message: Message) -> Optional[Failures]:
     """The failures of the members of these names, all for the same reason."""
     return tuple([((name,), keyword, message) for name in names[:MAX_VIOLATIONS]]) or None
 
@@ -185,6 +200,7 @@ def each(members: Iterable[Tuple[Key, Any]], child: Node, run: Run) -> Optional[
         if type(item) not in quick:
             found = check(item, run)
             if found is not None:
+                run.charge(len(found))
                 failures = join(failures, found, key)
                 if failures and len(failures) >= MAX_VIOLATIONS:
                     break
@@ -214,22 +230,36 @@ def size(value: Any) -> int:
     return total
 
 
-def canonical(value: Any, depth: int = 0) -> str:
+def canonical(value: Any, run: Run, depth: int = 0) -> str:
     """A text equal for two values exactly when JSON Schema holds them equal: 1 and 1.0 are, 1 and true are not.
 
-    Text, not a tuple of the parts: Python's hash of text is keyed and its hash of numbers is not, so an array of
-    chosen numbers could make a set of them quadratic.
+    That of an array or object is of bounded length, paid for and remembered by the run. Text, not a tuple of the
+    parts: Python's hash of text is keyed and its hash of numbers is not, so an array of chosen numbers could make a
+    set of them quadratic.
     """
+    kind = type(value) if type(value) in JSON_TYPES else json_type(value)
+    if kind is int:
+        return hex(value)
+    if kind is float:
+        return hex(int(value)) if value.is_integer() else repr(value)
+    if kind is not list and kind is not dict:
+        return repr(value)
     if depth > MAX_VALUE_DEPTH:
         raise Bounded(f"is nested too deeply, more than {MAX_VALUE_DEPTH} levels")
-    if isinstance(value, dict):
-        parts = sorted([f"{str(name)!r}:{canonical(item, depth + 1)}" for name, item in value.items()])
-        return "{" + ",".join(parts) + "}"
-    if isinstance(value, (list, tuple)):
-        return "[" + ",".join([canonical(item, depth + 1) for item in value]) + "]"
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or value % 1 != 0:
-        return repr(value)
-    return hex(int(value))
+    try:
+        keys = run.keys
+    except AttributeError:
+        keys = run.keys = {}
+    if id(value) not in keys:
+        run.charge(8 + 3 * len(value))
+        if kind is list:
+            key = "[" + ",".join([canonical(item, run, depth + 1) for item in value]) + "]"
+        else:
+            key = "{" + ",".join(sorted([f"{str(name)!r}:{canonical(item, run, depth + 1)}"
+                                         for name, item in value.items()])) + "}"
+        run.charge(len(key) >> 6)
+        keys[id(value)] = key if len(key) <= 100 else key[0] + sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+    return keys[id(value)]
 
 
 def cut(text: str, limit: int) -> str:
@@ -238,7 +268,7 @@ def cut(text: str, limit: int) -> str:
 
 
 def shown(value: Any, limit: int = 60) -> str:
-    """A value of the schema as JSON, cut off when long."""
+    """A value of the schema, or a name, as JSON, cut off when long."""
     return cut(json.dumps(value, ensure_ascii=False, default=repr), limit)
 
 

@@ -177,7 +177,7 @@ class Automaton:
             elif tree[0] == "fork" or holds[tree[1]]:
                 waiting.extend([target for target in targets if target not in seen])
                 seen.update(targets)
-        run.charge(cost)
+        run.charge(2 + cost)
         if kernel and not following:
             following = self._known.setdefault((frozenset(kernel), after), _State(frozenset(kernel), after))
         self._remembered += cost
@@ -188,7 +188,7 @@ class Automaton:
 
     def matches(self, text: str, run: Run) -> bool:
         """Whether the pattern is found in the text."""
-        run.charge(1 + (len(text) >> 4))
+        run.charge(1 + (len(text) >> 2))
         state = self._first
         for char in chain(text, ("",)):
             following: Optional[Union[_State, bool]] = state.get(char)
