@@ -14,8 +14,9 @@ from pathlib import Path
 from unittest import mock
 
 from mcp_ref import Server
+from mcp_ref.base import jsonrpc
 from mcp_ref.base.errors import HTTPError, InvalidParams, ParseError, ProtocolError
-from mcp_ref.base.jsonrpc import MAX_DEPTH, decode, encode
+from mcp_ref.base.jsonrpc import MAX_DEPTH, MAX_NUMBER, decode, encode, shown
 from mcp_ref.base.log import log
 from mcp_ref.base.request import Head, Request
 from mcp_ref.ladder import LADDER
@@ -30,7 +31,7 @@ from mcp_ref.transports.http_server import HTTPServer, Limits
 
 from .support import RawClient, call, headers, message, post
 
-SOON = 3.0
+SOON = 30.0
 """Seconds for what takes milliseconds, and took minutes."""
 
 
@@ -70,6 +71,32 @@ class Json(Timed):
                     decode(data)
                 else:
                     self.assertIn("nested deeper", self.refused(data), text)
+
+    def test_a_number_is_refused_by_its_characters_and_the_same_on_every_python(self):
+        most = b"1" * MAX_NUMBER
+        for good in (most, b"-" + most[1:], b"0." + most[2:], b"[%s]" % b",".join([most] * 5000), b'"%s"' % (most * 9),
+                     b'{"%s": 1}' % (most * 9), b'["' + b"-" * 100_000 + b'"]', b"0." + b"0" * 600 + b"1", b"1e-99999"):
+            self.soon(decode, good)
+        for bad in (most + b"1", b"-" + most, b"0." + most, b"1e" + most, most + b".0", most * 6000, b"-" + most * 9,
+                    b"0." + most * 6000, b"1E-" + most, b'["%s",%s]' % (b" " * 319, most + b"1")):
+            for before in (b"", b" ", b"[0," * 7, b"[" + b" " * 639, b'["\\\\", '):
+                self.assertIn("Parse error: a number has more than 640 characters", self.refused(before + bad))
+        for huge in (b"1e309", b"-1E400", b"1e999999999", b"9" * 310 + b".5"):
+            self.assertIn("out of the range of a double", self.refused(huge))
+        for value in (10 ** MAX_NUMBER, [-10 ** (MAX_NUMBER - 1)], {"a": 10 ** 5000}):
+            self.assertRaises(ValueError, encode, value)
+        for value in (10 ** (MAX_NUMBER - 1), "1" * 5000, {"1" * 5000: [1.5, -10 ** 600]}):
+            self.assertEqual(decode(encode(value)), value)
+
+    def test_a_value_is_shown_without_being_written_whole(self):
+        for value, text in (("a" * 10**6, '"' + "a" * 58 + "…"), ("a" * 57, '"' + "a" * 57 + '"'), ("é", '"\\u00e9"'),
+                            ([1] * 10**6, "[1, 1"), ({"a": [1, None]}, '{"a": [1, null]}'), ({1}, "set"),
+                            (10**5000, "1" if len(shown(10**5000)) > 3 else "int"), ([{1}], "list")):
+            self.assertTrue(shown(value).startswith(text), shown(value))
+            self.assertLessEqual(len(shown(value)), 60)
+        with mock.patch.object(jsonrpc, "_pieces", wraps=jsonrpc._pieces) as pieces:
+            pieces.iterencode.side_effect = lambda value: iter(["x" * 100] + [self.fail] * 9)
+            self.assertEqual(len(shown([])), 60)
 
     def test_what_we_send_is_what_we_read(self):
         for value in ("a\ud800", {"\udc80": 1}, ["\udc00\ud800"]):
@@ -151,7 +178,7 @@ class Wire(unittest.TestCase):
     def test_an_idle_connection_holds_nothing_of_its_last_request(self):
         self.client.request(message("tools/call", {"name": "nothing", "arguments": {"a": [[]] * 1000}}, id="marked"))
         self.assertEqual(self.client.response().status, 400)
-        until = time.monotonic() + 5
+        until = time.monotonic() + 60
         while held("marked") and time.monotonic() < until:
             time.sleep(0.01)
         self.assertEqual(held("marked"), [])
@@ -161,11 +188,12 @@ class Wire(unittest.TestCase):
         self.addCleanup(leave.set)
         self.mcp.add_tool(lambda: entered.set() or leave.wait(10), name="wait")
         self.client.request(message("tools/call", {"name": "wait"}))
-        self.assertTrue(entered.wait(5))
+        self.assertTrue(entered.wait(60))
+        self.http.limits.grace = 60.0
         stopping = threading.Thread(target=self.http.stop)
         stopping.start()
         self.addCleanup(stopping.join)
-        address, until, refused = self.http.server_address, time.monotonic() + 0.9, False
+        address, until, refused = self.http.server_address, time.monotonic() + 30, False
         while not refused and time.monotonic() < until:
             try:
                 socket.create_connection(address, 1).close()
@@ -191,7 +219,7 @@ class Wire(unittest.TestCase):
         self.client.request(body)
         self.assertEqual(self.client.response().headers["content-type"], "application/json")
         answered.set()
-        self.assertTrue(done.wait(5))
+        self.assertTrue(done.wait(60))
         self.client.send(self.octets)
         self.assertEqual(self.client.response().headers["content-type"], "application/json")
 
@@ -199,7 +227,7 @@ class Wire(unittest.TestCase):
         server = HTTPServer(self.mcp, port=0)
         thread = threading.Thread(target=server.stop, daemon=True)
         thread.start()
-        thread.join(5)
+        thread.join(60)
         self.assertFalse(thread.is_alive(), "stop hangs")
 
 
@@ -380,7 +408,7 @@ class Disconnecting(unittest.TestCase):
         found = []
         thread = threading.Thread(target=lambda: found.append(disconnects._closed(Raced())), daemon=True)
         thread.start()
-        thread.join(5)
+        thread.join(60)
         self.assertEqual(found, [False], "whoever looks for disconnects waits for octets")
         theirs.close()
         self.assertTrue(disconnects._closed(ours))
@@ -398,11 +426,11 @@ class Disconnecting(unittest.TestCase):
             watch.start()
             self.addCleanup(watch.stop)
             watch.enter(ours, request, lambda: None)
-            self.assertTrue(looked.wait(5))
+            self.assertTrue(looked.wait(60))
             watch.leave(request)
             del request
             left.set()
-            until = time.monotonic() + 5
+            until = time.monotonic() + 60
             while held("watched") and time.monotonic() < until:
                 time.sleep(0.01)
         self.assertEqual(held("watched"), [])

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import socket
+import sys
 import threading
-import time
 import unittest
 from reprlib import repr as short
 from typing import Any, Dict, List, Optional
 from unittest import mock
 
-from mcp_ref.base.json_schema import DRAFT_07, DRAFT_2020_12, Schema, SchemaError, compile_schema
+from mcp_ref.base import json_schema as validator
+from mcp_ref.base.json_schema import DRAFT_07, DRAFT_2020_12, Schema, SchemaError, compile_schema, model
 from mcp_ref.base.json_schema import compile as compiling
-from mcp_ref.base.json_schema.model import MAX_VIOLATIONS, Run
+from mcp_ref.base.json_schema.model import MAX_VIOLATIONS, STEPS_PER_NODE, Run, size
 from mcp_ref.base.json_schema.patterns import Automaton, compile_pattern
 from tests import schema_suite
 
@@ -45,22 +46,32 @@ class Case(unittest.TestCase):
             compile_schema(schema, documents=documents)
         self.assertIn(wording, str(caught.exception))
 
-    def quickly(self, seconds: float = 2.0) -> "_Quickly":
-        return _Quickly(self, seconds)
+    def quickly(self, calls: int = 10_000_000) -> "_Calls":
+        return _Calls(calls)
 
 
-class _Quickly:
-    """Fails when its block takes longer; the limit is far above what is needed, and far below a hang."""
+class _Calls:
+    """Counts the calls in its block, of Python functions and built-in ones, and fails beyond a limit.
 
-    def __init__(self, case: unittest.TestCase, seconds: float) -> None:
-        self.case, self.seconds = case, seconds
+    So the cost of something is tested without a clock, on a machine of any speed.
+    """
 
-    def __enter__(self) -> None:
-        self.start = time.perf_counter()
+    def __init__(self, limit: int) -> None:
+        self.limit, self.count = limit, 0
+
+    def __enter__(self) -> "_Calls":
+        sys.setprofile(self._called)
+        return self
 
     def __exit__(self, *exception: Any) -> None:
-        taken = time.perf_counter() - self.start
-        self.case.assertLess(taken, self.seconds, "too slow")
+        sys.setprofile(None)
+
+    def _called(self, frame: Any, event: str, argument: Any) -> None:
+        if event in ("call", "c_call"):
+            self.count += 1
+            if self.count > self.limit:
+                sys.setprofile(None)
+                raise AssertionError("too costly")
 
 
 class Semantics(Case):
@@ -310,8 +321,9 @@ class Bounds(Case):
         tree = {"$ref": "#/$defs/n", "$defs": {"n": {"items": {"$ref": "#/$defs/n"}}}}
         chain = {f"n{i}": {"$ref": f"#/$defs/n{i + 1}"} for i in range(2_000)}
         with self.quickly():
-            for schema in (tree, {"const": 1}, {"enum": [1]}, {"uniqueItems": True}):
+            for schema in (tree, {"const": [1]}, {"enum": [[1]]}, {"uniqueItems": True}):
                 self.assertIn("nested too deeply", texts(schema, deep)[0])
+            self.assertEqual(texts({"const": 1}, deep), ["arguments must be 1"])
             self.invalid({"$ref": "#/$defs/n0", "$defs": {**chain, "n2000": {}}}, 1)
 
     def test_many_values(self) -> None:
@@ -319,6 +331,74 @@ class Bounds(Case):
             self.valid({"enum": list(range(100_000))}, 99_999)
             self.valid({"uniqueItems": True}, list(range(100_000)), [(2 ** 61 - 1) * n for n in range(100_000)])
             self.valid({"patternProperties": {f"^{n}x+$": {} for n in range(100)}}, {f"{n}": 0 for n in range(1000)})
+
+    def test_a_step_costs_what_it_says(self) -> None:
+        """Whatever keyword is made to work hardest: no more calls than steps were paid for, and those are bounded."""
+        text, number = {"type": "string"}, {"type": "number", "minimum": 0, "maximum": 1e9, "not": {"const": 5}}
+        numbers, records = list(range(3000)), [{"a": n, "b": str(n), "c": None} for n in range(700)]
+        members, deep = {f"n{n}": n for n in range(3000)}, [nested(50) for _ in range(50)]
+        tree = {"$ref": "#/$defs/n"}
+        defs = {"n": {"type": ["array", "string"], "items": tree}}
+        leaves: Any = list(range(10))
+        for _ in range(40):
+            leaves = [leaves]
+
+        def hidden(schema: Any) -> Any:  # where every item is looked at, whatever the others were
+            return {"contains": schema, "minContains": 0}
+
+        def often(schema: Any, times: int = 30) -> Any:
+            return {"allOf": [schema] * times}
+
+        for schema, instance in [
+            (hidden({"oneOf": [{"const": -n} for n in range(1, 300)]}), numbers),
+            (hidden({"anyOf": [{"const": [n]} for n in range(300)]}), [[n, n] for n in range(3000)]),
+            (hidden({"anyOf": [{"type": "string"}, {"items": text}]}), [[n] for n in range(3000)]),
+            (hidden(often({"enum": numbers})), numbers), (often({"items": {"enum": [[1], [2]]}}), deep),
+            (often({"items": number}), numbers), ({"items": often(number)}, numbers),
+            (hidden(often({"multipleOf": 1e-7})), [n * 1e-7 for n in numbers]),
+            (hidden(often({"multipleOf": 0.01})), [n / 7 for n in numbers]),
+            (often({"uniqueItems": True}), numbers), (often({"uniqueItems": True}), records),
+            (often({"items": {"uniqueItems": True}}), deep), (often(hidden(text)), numbers),
+            (hidden({"required": ["a", "z"], "properties": {"a": text, "b": number, "c": text}}), records),
+            (often({"properties": {f"m{n}": text for n in range(4000)}}, 2), {f"k{n}": 1 for n in range(3900)}),
+            (hidden({"additionalProperties": False}), records), (often({"additionalProperties": number}), members),
+            (often({"patternProperties": {"^x": text, "n": number}}), members),
+            (often({"patternProperties": {"^n": {}}, "additionalProperties": text}), members),
+            (often({"propertyNames": {"minLength": 1, "maxLength": 9, "not": {"const": "z"}}}), members),
+            (hidden({"propertyNames": {"maxLength": 0}}), records),
+            (hidden({"dependentRequired": {name: ["z"] for name in "abc"}}), records),
+            (hidden(often({"dependentSchemas": {name: {"minProperties": 9} for name in "abc"}})), records),
+            ({"items": often({"if": {"type": "integer"}, "then": number})}, numbers), (hidden(tree), deep),
+            (often(tree, 20), deep), (hidden(tree), [leaves] * 50),
+            ({"$id": "x:r", "$dynamicAnchor": "n", "type": "array", "items": {"$dynamicRef": "#n"}}, deep),
+            (often({"properties": {"a": {}}, "unevaluatedProperties": True}), members),
+            ({"items": often({"anyOf": [{"minProperties": 1}, {"additionalProperties": True}],
+                              "unevaluatedProperties": False}, 20)}, records),
+            (often({"contains": number, "unevaluatedItems": False}), numbers),
+            (often({"items": {"pattern": "^(a|b)*a(a|b){9}$"}}), [bin(n)[2:] for n in numbers]),
+            (hidden({"prefixItems": [number] * 20}), [[1, -1]] * 3000),
+            (often({"items": {"format": "date-time"}}), ["2026-07-28T09:30:00Z"] * 3000),
+        ]:
+            compiled, runs, most = compile_schema({**schema, "$defs": defs}, formats=True), [], 20_000
+
+            def made(*given: Any) -> Run:
+                runs.append(Run(*given))
+                return runs[0]
+
+            with mock.patch.object(model, "MAX_STEPS", most), mock.patch.object(validator, "Run", made):
+                with self.quickly() as calls:
+                    compiled.errors(instance)
+            granted = most + (STEPS_PER_NODE * size(instance) if runs[0].instance is not instance else 0)
+            self.assertLess(calls.count / (granted - runs[0].left), 4, short(schema))
+
+    def test_a_large_instance_has_its_share(self) -> None:
+        record = {"type": "object", "required": ["a", "b", "c"], "additionalProperties": False, "properties": {
+            "a": {"type": "integer", "minimum": 0}, "b": {"type": "string", "minLength": 1, "pattern": "^[0-9]+$"},
+            "c": {"type": ["string", "null"]}}}
+        self.valid({"items": record}, [{"a": n, "b": str(n), "c": None} for n in range(50_000)])
+        self.valid({"pattern": "^[A-Za-z0-9+/]*={0,2}$"}, "QUJD" * 1_000_000)
+        self.valid({"items": {"multipleOf": 0.01}}, [n / 100 for n in range(100_000)])
+        self.valid({"uniqueItems": True}, list(range(199_000)))
 
     def test_threads_share_a_schema(self) -> None:
         schema = compile_schema({**OBJECT, "patternProperties": {"^(x|xy)+$": {"type": "string"}}})

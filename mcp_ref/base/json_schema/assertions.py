@@ -114,7 +114,7 @@ def make_multiple_of(node: Node, value: Any) -> Rules:
         if number - number != 0:  # infinite, as JSON's 1e400 is to Python, or not a number
             return failure
         if type(number) is float:
-            run.charge(6 if 1e-4 < abs(number) < 1e15 else 30)
+            run.charge(4 if 1e-4 < abs(number) < 1e15 else 30)
         upper, lower = _ratio(number)
         return failure if (upper * under) % (lower * over) else None
 
@@ -157,7 +157,7 @@ def make_unique_items(node: Node, value: Any) -> Rules:
     """`uniqueItems`."""
     def rule(items: Any, run: Run) -> Optional[Failures]:
         seen: Dict[str, int] = {}
-        run.charge(3 * len(items))
+        run.charge(4 * len(items))
         for at, item in enumerate(items):
             if type(item) is str:
                 run.charge(len(item) >> 6)
