@@ -3,7 +3,69 @@
 import logging
 import sys
 import unittest
+from collections import Counter
 from pathlib import Path
+
+
+class Result(unittest.TextTestResult):
+    """Counts each test once, whatever its subtests did: `counts` of passed, failed and skipped are all tests run.
+
+    What goes wrong outside of a test, in setUpClass say, counts as a test that failed. A test of which only some
+    subtests are skipped has passed.
+    """
+
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        self.counts = Counter(passed=0, failed=0, skipped=0)
+        self._outcome = None
+
+    def startTest(self, test):
+        super().startTest(test)
+        self._outcome = "passed"
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        self.counts[self._outcome] += 1
+        self._outcome = None
+
+    def _note(self, outcome):
+        if self._outcome is None:
+            self.counts[outcome] += 1
+        elif self._outcome != "failed":
+            self._outcome = outcome
+
+    def addError(self, test, error):
+        super().addError(test, error)
+        self._note("failed")
+
+    def addFailure(self, test, error):
+        super().addFailure(test, error)
+        self._note("failed")
+
+    def addUnexpectedSuccess(self, test):
+        super().addUnexpectedSuccess(test)
+        self._note("failed")
+
+    def addSubTest(self, test, subtest, error):
+        super().addSubTest(test, subtest, error)
+        if error is not None:
+            self._note("failed")
+
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        if not hasattr(test, "test_case"):  # that of a subtest
+            self._note("skipped")
+
+
+def run(suite, stream):
+    """The Result of a suite; details go to the stream."""
+    return unittest.TextTestRunner(stream=stream, verbosity=1, buffer=True, resultclass=Result).run(suite)
+
+
+def closing(counts):
+    """The last line of a run."""
+    text = f"{counts['passed']} passed, {counts['failed']} failed"
+    return text + (f", {counts['skipped']} skipped" if counts["skipped"] else "")
 
 
 def main(names):
@@ -15,13 +77,11 @@ def main(names):
         suite = loader.loadTestsFromNames([f"tests.{name}" for name in names])
     else:
         suite = loader.discover(str(root / "tests"), top_level_dir=str(root))
-    result = unittest.TextTestRunner(stream=sys.stderr, verbosity=1, buffer=True).run(suite)
-    failed = len(result.failures) + len(result.errors) + len(result.unexpectedSuccesses)
-    skipped = len(result.skipped)
+    result = run(suite, sys.stderr)
     for test, reason in result.skipped:
         print(f"skipped {test}: {reason}")
-    print(f"{result.testsRun - failed - skipped} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
-    return 1 if failed or not result.testsRun else 0
+    print(closing(result.counts))
+    return 1 if result.counts["failed"] or not sum(result.counts.values()) else 0
 
 
 if __name__ == "__main__":
