@@ -3,7 +3,7 @@ PYTHON ?= python3
 BUILD := build
 LINT := $(BUILD)/lint
 
-.PHONY: test lint requirements schema-suite conformance peers bench load dist clean
+.PHONY: test lint requirements mutants schema-suite conformance peers bench load dist clean
 
 test:
 	$(PYTHON) -m tests
@@ -21,6 +21,9 @@ $(LINT)/done: Makefile
 
 requirements:
 	$(PYTHON) -m tests.requirements
+
+mutants:
+	$(PYTHON) -m tests.mutants
 
 schema-suite:
 	$(PYTHON) -m tests.schema_suite

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import http.server
+import pathlib
 import socket
 import sys
+import tempfile
 import threading
 import unittest
 from reprlib import repr as short
@@ -246,6 +249,21 @@ class Dialects(Case):
         self.invalid({"$schema": DRAFT_07, "$ref": DRAFT_07 + "#"}, {"definitions": {"a": {"type": 3}}})
 
 
+class Handing(http.server.BaseHTTPRequestHandler):
+    """Hands a schema to whoever asks, and notes it."""
+
+    asked: List[str] = []
+
+    def do_GET(self) -> None:
+        self.asked.append(self.path)
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'{"type": "string"}')
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
 class Refusals(Case):
     def test_invalid_schemas_are_named_with_their_place(self) -> None:
         for schema, wording in [
@@ -267,6 +285,22 @@ class Refusals(Case):
             for reference in ("http://169.254.169.254/x", "https://example.com/s#/a", "file:///etc/passwd", "http://["):
                 self.refused({"properties": {"a": {"$ref": reference}}}, "#/properties/a: cannot resolve")
                 self.refused({"$dynamicRef": reference}, "cannot resolve")
+        with tempfile.TemporaryDirectory() as folder, http.server.HTTPServer(("127.0.0.1", 0), Handing) as served:
+            path = pathlib.Path(folder, "s.json")
+            path.write_text('{"type": "string"}', encoding="utf-8")
+            threading.Thread(target=served.serve_forever, kwargs={"poll_interval": 0.01}).start()
+            try:  # documents that are really there: were they fetched, the schema would be good
+                for uri in (f"http://127.0.0.1:{served.server_port}/s.json", path.as_uri(), str(path)):
+                    for schema in ({"$ref": uri}, {"$ref": uri + "#"}, {"$dynamicRef": uri}, {"$schema": uri},
+                                   {"$id": uri, "$ref": "other"}, {"$id": uri, "items": {"$ref": "s.json#/$defs/a"}},
+                                   {"$schema": DRAFT_07, "$ref": uri}, {"$defs": {"a": {"$ref": uri}}},
+                                   {"items": {"$schema": uri, "$id": "http://x/"}}):
+                        self.assertRaises(SchemaError, compile_schema, schema)
+                    for unread in ({"$id": uri}, {"$comment": uri, "default": {"$ref": uri}}):
+                        self.valid(unread, 1)
+            finally:
+                served.shutdown()
+            self.assertEqual(Handing.asked, [])
         self.refused({"$ref": "#/$defs/none"}, "nothing is there")
         self.refused({"$ref": "#none"}, "nothing is there")
         self.refused({"a": [3], "$ref": "#/a/0"}, "nothing is there")

@@ -109,6 +109,23 @@ class Rungs(unittest.TestCase):
         for value in (None, "text/plain", "application/jsonp", "application/json; charset=utf-16", "a, b"):
             self.assertEqual(post(self.server, self.body, content_type=value).status, 415, value)
 
+    def test_weights_that_are_none_are_a_no(self):
+        for weight in ("5", "1.1", "0.0001", "-1", "", "1e-1", "00.5"):
+            value = f"application/json;q={weight}, text/event-stream"
+            self.assertEqual(post(self.server, self.body, accept=value).status, 406, value)
+
+    def test_octets_that_are_no_utf_8_within_a_string(self):
+        raw = b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":"\xff"}}'
+        reply = post(self.server, raw)
+        self.assertEqual((reply.status, reply.error["code"], "id" in reply.body), (400, -32700, False))
+
+    def test_params_are_an_object_where_they_are_given(self):
+        for params in (None, [], 0, "", False):
+            reply = post(self.server, {**self.body, "params": params})
+            self.assertIn("params must be an object", reply.error["message"], params)
+            notification = {"jsonrpc": "2.0", "method": "notifications/x", "params": params}
+            self.assertEqual(stdio(self.server, notification).error["code"], -32602, params)
+
     def test_framing(self):
         for raw in (b"", b"{", b"{not json", b"\xff\xfe", b'\xef\xbb\xbf{}', b'{"a":NaN}', b'{"a":1e999}',
                     b"[" * 100000, b'{"a":1,"a":2}', b'{"jsonrpc":"2.0","id":1,"method":"x","n":' + b"1" * 5000 + b"}",
@@ -205,6 +222,37 @@ class Rungs(unittest.TestCase):
         for fields in ({CLIENT_INFO: ...}, {"progressToken": 0}, {"progressToken": ""}, {LOG_LEVEL: "debug"}):
             self.assertEqual(post(self.server, with_meta(**fields)).status, 200, fields)
 
+    def test_each_member_of_meta(self):
+        def with_meta(name, value):
+            body = message("tools/call", {"name": "echo"}, id="a")
+            body["params"]["_meta"][name] = value
+            return post(self.server, body)
+
+        for name in ("elicitation", "sampling", "roots", "extensions", "experimental"):
+            for value in (True, None, [], "x"):
+                self.refused(with_meta(CLIENT_CAPABILITIES, {name: value}), 400, -32602)
+            self.assertEqual(with_meta(CLIENT_CAPABILITIES, {name: {}}).status, 200, name)
+        for info in ({}, {"name": "x"}, {"version": "1"}, {"name": 1, "version": "1"}, {"name": "x", "version": None}):
+            self.refused(with_meta(CLIENT_INFO, info), 400, -32602)
+        for level in ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"):
+            self.assertEqual(with_meta(LOG_LEVEL, level).status, 200, level)
+        for level in ("fatal", "DEBUG", "", None, ["debug"]):
+            self.refused(with_meta(LOG_LEVEL, level), 400, -32602)
+
+    def test_the_name_of_each_method_that_has_one(self):
+        """HTTP-77, HTTP-81: Mcp-Name is there and equal on tools/call, prompts/get and resources/read alike."""
+        self.server.prompt(name="echo")(lambda ctx: "hi")
+        self.server.resource("demo://echo", name="echo")(lambda: "hi")
+        for method, params in (("tools/call", {"name": "echo"}), ("prompts/get", {"name": "echo"}),
+                               ("resources/read", {"uri": "demo://echo"})):
+            body = message(method, params, id="a")
+            self.assertEqual(post(self.server, body).status, 200, method)
+            for value in (None, "other", "", "ECHO", "=?base64?b3RoZXI=?="):
+                self.refused(post(self.server, body, mcp_name=value), 400, -32020)
+            self.refused(post(self.server, body, repeated=["mcp-name"]), 400, -32020)
+        body = message("resources/read", {"uri": "demo://echo", "name": "other"}, id="a")
+        self.refused(post(self.server, body, mcp_name="other"), 400, -32020)
+
     def test_mirrors(self):
         for changed in ({"mcp_method": None}, {"mcp_method": "tools/list"}, {"mcp_method": "Tools/Call"},
                         {"mcp_name": None}, {"mcp_name": "other"}, {"mcp_name": "Echo"}):
@@ -282,6 +330,28 @@ class Order(unittest.TestCase):
         self.assertEqual((reply.status, reply.error["code"]), (400, -32020))
 
 
+class Traces(unittest.TestCase):
+    def setUp(self):
+        self.lines = []
+        self.server = make()
+        self.server.on_trace = self.lines.append
+
+    def test_on_stdio_it_names_the_rungs_that_are_climbed_there(self):
+        stdio(self.server, message("tools/call", {"name": "echo"}))
+        self.assertEqual(self.lines, ["tools/call id=1: framing ok version ok meta ok method ok"])
+
+    def test_a_line_is_one_line_whatever_the_request_says(self):
+        for method, shown in (("a b", '"a b"'), ("a\nb", '"a\\nb"'), ("x" * 100, '"' + "x" * 58 + "…"),
+                              ("x" * 60, "x" * 60)):
+            stdio(self.server, message(method))
+            self.assertTrue(self.lines[-1].startswith(f"{shown} id=1:"), self.lines[-1])
+        wrong = message("tools/list")
+        wrong["params"]["_meta"][PROTOCOL_VERSION] = "y\n" * 500
+        stdio(self.server, wrong)
+        self.assertTrue(self.lines[-1].isprintable())
+        self.assertLess(len(self.lines[-1]), 400)
+
+
 class Table(unittest.TestCase):
     def test_every_answer_of_the_table_is_in_the_explanation(self):
         text = explain()
@@ -357,6 +427,30 @@ class Hosts(unittest.TestCase):
                        "https://app.example/path", "file://localhost", "https://app.example, https://app.example"):
             self.assertEqual(self.allowed("localhost", endpoint, origin=origin), 403, origin)
         self.assertEqual(self.allowed("app.example", endpoint), 200)
+
+    def test_the_scheme_of_an_origin_has_no_case(self):
+        endpoint = Endpoint(origins=["HTTPS://app.example"])
+        for origin in ("https://app.example", "HTTPS://app.example:443", "HTTP://localhost:3000"):
+            self.assertEqual(self.allowed("localhost", endpoint, origin=origin), 200, origin)
+
+    def test_origins_whose_pages_may_call_are_let_in_and_so_are_their_hosts(self):
+        endpoint = Endpoint(cors=["https://page.example"], public=["Mcp.Example"])
+        self.assertEqual(self.allowed("localhost", endpoint, origin="https://page.example"), 200)
+        for host, status in (("page.example", 200), ("mcp.example:8443", 200), ("other.example", 403)):
+            self.assertEqual(self.allowed(host, endpoint), status, host)
+
+    def test_a_query_is_no_part_of_the_path(self):
+        fields = {**headers(message("tools/list")), "content-length": "2"}
+        for target, status in (("/mcp?x=1", 400), ("/mcp?", 400), ("/mcpx?", 404), ("/?/mcp", 404)):
+            self.assertEqual(exchange(make(), b"{}", Head("POST", target, fields)).status, status, target)
+        for path in ("mcp", "/a b", "/a?b", "/a#b", "/é", ""):
+            self.assertRaises(ValueError, Endpoint, path)
+
+    def test_the_announced_size(self):
+        fields = headers(message("tools/list"))
+        for length, status in (("8", 400), ("008", 400), ("9", 413), ("\xb2", 400), ("+8", 400), ("8 ", 400)):
+            head = Head("POST", "/mcp", {**fields, "content-length": length})
+            self.assertEqual(exchange(make(), b'{"a": 1}', head, Endpoint(max_body=8)).status, status, length)
 
     def test_bound_elsewhere_any_host_but_no_foreign_origin(self):
         endpoint = Endpoint(host="0.0.0.0")

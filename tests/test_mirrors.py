@@ -35,8 +35,9 @@ class Encoding(unittest.TestCase):
 
     def test_degenerate_sentinels(self):
         for text in ("=?base64?=", "=?base64?@@@?=", "=?base64?/w==?=", "=?base64?YQ?=", "é", "a\x00b", "a\nb"):
-            with self.assertRaises(ValueError, msg=text):
+            with self.assertRaises(ValueError, msg=text) as caught:
                 decode_value(text)
+            self.assertIn("Base64" if text.startswith("=") else "ASCII", str(caught.exception))
         self.assertEqual(decode_value("=?base64??="), "")
         self.assertEqual(decode_value("=?BASE64?YQ==?="), "=?BASE64?YQ==?=")
 
@@ -50,6 +51,11 @@ class Client(unittest.TestCase):
         made = self.headers({"region": "eu", "limit": -7, "dry": False, "deep": {"er": "x"}, "plain": "no"})
         self.assertEqual(made, {"Mcp-Method": "tools/call", "Mcp-Name": "t", "Mcp-Param-Region": "eu",
                                 "Mcp-Param-Limit": "-7", "Mcp-Param-Dry": "false", "Mcp-Param-Deeper": "x"})
+
+    def test_values_are_encoded_and_whole_numbers_are_integers(self):
+        self.assertEqual(self.headers({"region": "ä", "limit": 7.0, "deep": {"er": " x"}}), {
+            "Mcp-Method": "tools/call", "Mcp-Name": "t", "Mcp-Param-Region": "=?base64?w6Q=?=",
+            "Mcp-Param-Limit": "7", "Mcp-Param-Deeper": "=?base64?IHg=?="})
 
     def test_null_and_absent_are_left_out(self):
         self.assertEqual(set(self.headers({"region": None, "deep": 3})), {"Mcp-Method", "Mcp-Name"})
@@ -155,6 +161,19 @@ class ServerSide(unittest.TestCase):
                 ({"region": "eu"}, {"mcp_param_region": "=?base64?@@?="})):
             self.assert_mismatch(self.reply(arguments, fields), (arguments, fields))
         self.assert_mismatch(self.reply({"region": "a, b"}, mcp_param_region="a, b", repeated=["mcp-param-region"]))
+
+    def test_a_nested_parameter_counts_like_any_other(self):
+        """HTTP-65, HTTP-66, HTTP-84: at whatever depth, and whichever in the schema's order."""
+        for fields in ({}, {"mcp_param_deeper": "x"}, {"mcp_param_deeper": ""}, {"mcp_param_deeper": "=?base64?@?="}):
+            self.assert_mismatch(self.reply({"deep": {"er": "q"}}, fields), fields)
+        for arguments in ({}, {"deep": {}}, {"deep": {"er": None}}, {"deep": None}, {"deep": 3}):
+            self.assert_mismatch(self.reply(arguments, {"mcp_param_deeper": "q"}), arguments)
+        self.assert_mismatch(self.reply({"deep": {"er": "q"}}, mcp_param_deeper="q", repeated=["mcp-param-deeper"]))
+
+    def test_a_number_is_compared_as_one_and_only_a_whole_one_is(self):
+        for value, text in ((42, "42.9"), (42, "42."), (42, ".42"), (42, "+42"), (42, "4.2e1"), (42.5, "42"),
+                            (42.5, "42.5"), (42, "42.01"), (42, " 42 "), (42, "042 ")):
+            self.assert_mismatch(self.reply({"limit": value}, mcp_param_limit=text), (value, text))
 
     def test_null_and_absent_need_no_header(self):
         self.assertEqual(self.reply({"region": None}, mcp_param_unknown="x").status, 200)

@@ -88,10 +88,11 @@ class Rounds(unittest.TestCase):
 
     def test_decline_and_cancel(self):
         for action in ("decline", "cancel"):
-            state = self.asked(call(self.server, "refund", {"amount": 3}), "sure")
-            done = call(self.server, "refund", {"amount": 3}, inputResponses={"sure": {"action": action}},
-                        requestState=state)
-            self.assertEqual(done.text, f"{action} {{}} 3")
+            for more in ({}, {"content": {"ok": True}}, {"content": {"ok": "yes", "x": 1}}, {"content": 7}):
+                state = self.asked(call(self.server, "refund", {"amount": 3}), "sure")
+                done = call(self.server, "refund", {"amount": 3}, inputResponses={"sure": {"action": action, **more}},
+                            requestState=state)
+                self.assertEqual(done.text, f"{action} {{}} 3", more)
 
     def test_several_questions_in_one_round(self):
         state = self.asked(call(self.server, "several"), "who", "what", "where")
@@ -280,8 +281,13 @@ class Capabilities(unittest.TestCase):
          [{}, {"elicitation": {}}, {"elicitation": {"form": {}}}]),
         (sampling("?", 1), {"sampling": {}}, [{"sampling": {}}], [{}, {"elicitation": {}}]),
         (sampling("?", 1, tools=[]), {"sampling": {"tools": {}}}, [{"sampling": {"tools": {}}}], [{"sampling": {}}]),
+        (sampling("?", 1, toolChoice={"mode": "auto"}), {"sampling": {"tools": {}}}, [{"sampling": {"tools": {}}}],
+         [{"sampling": {}}, {"sampling": {"context": {}}}]),
         (sampling("?", 1, includeContext="thisServer"), {"sampling": {"context": {}}},
          [{"sampling": {"context": {}}}], [{"sampling": {}}]),
+        (sampling("?", 1, includeContext="allServers"), {"sampling": {"context": {}}},
+         [{"sampling": {"context": {}}}], [{"sampling": {}}]),
+        (sampling("?", 1, includeContext="none"), {"sampling": {}}, [{"sampling": {}}], [{}]),
         (roots(), {"roots": {}}, [{"roots": {}}], [{}]),
     ]
 
@@ -303,6 +309,24 @@ class Capabilities(unittest.TestCase):
         for method in ("tools/list", "server/discover"):
             reply = post(server, message(method, {"requestState": "x", "inputResponses": {}}))
             self.assertEqual(reply.result["resultType"], "complete")
+
+    def test_a_form_may_be_a_whole_schema_and_need_not_ask_for_all(self):
+        whole = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "integer"}}, "required": ["b"]}
+        fields = whole["properties"]
+        self.assertEqual(form("?", whole)["params"]["requestedSchema"], whole)
+        self.assertEqual(form("?", fields, ["b"])["params"]["requestedSchema"], whole)
+        self.assertEqual(form("?", fields)["params"]["requestedSchema"]["required"], ["a", "b"])
+        self.assertEqual(form("?", fields, [])["params"]["requestedSchema"]["required"], [])
+
+    def test_a_form_that_no_client_could_check_is_the_servers_fault(self):
+        for schema in ({"type": "object", "properties": []}, {"type": "object", "properties": "x"},
+                       {"type": "array", "properties": {}}, {"type": "object", "properties": {}, "required": "a"},
+                       {"type": "object", "properties": {"a": {"type": "string", "pattern": "("}}}, None):
+            server = Server("s", "1")
+            question = {"method": "elicitation/create", "params": {"message": "?", "requestedSchema": schema}}
+            server.tool(name="t")(lambda ctx, question=question: InputRequired({"k": question}))
+            with self.assertLogs("mcp_ref", "ERROR"):
+                self.assertTrue(call(server, "t").result["isError"], schema)
 
     def test_a_form_that_breaks_the_rules_of_forms_is_the_servers_fault(self):
         for fields in ({"x": {"type": "object"}}, {"x": {"type": "strng"}}, {"x": True}, {"x": {"type": "array"}},

@@ -1,7 +1,10 @@
 """The state sealer: what it made it opens, and nothing else."""
 
+import base64
 import hashlib
+import hmac
 import unittest
+from unittest import mock
 
 from mcp_ref.base.errors import InvalidParams
 from mcp_ref.patterns.state_sealer import MAX_TOKEN, BadKey, Claim, StateSealer
@@ -88,8 +91,6 @@ class Sealer(unittest.TestCase):
         self.refused(self.make([NEW], "cursor").seal(CLAIM, {}))
 
     def test_the_payload_is_not_read_before_the_mac(self):
-        import base64
-        import hmac
         payload = base64.urlsafe_b64encode(b"not json").rstrip(b"=").decode()
         forged = base64.urlsafe_b64encode(hmac.new(OLD, f"v1.{payload}".encode(), hashlib.sha256).digest())
         self.assertIn("handed out", self.refused(f"v1.{payload}.{forged.rstrip(b'=').decode()}"))
@@ -98,6 +99,17 @@ class Sealer(unittest.TestCase):
         for one, other in ((NEW, NEW + b"\0"), (NEW, NEW + bytes(40)), (b"k" * 65, hashlib.sha256(b"k" * 65).digest()),
                            (b"k" * 16 + bytes(48), b"k" * 16)):
             self.refused(self.make([one]).seal(CLAIM, 1), sealer=self.make([other]))
+
+    def test_a_version_that_is_not_ours_is_refused_even_under_our_key(self):
+        payload = self.sealer.seal(CLAIM, {}).split(".")[1]
+        for version in ("v2", "", "V1", "v1 "):
+            signed = f"{version}.{payload}"
+            mac = base64.urlsafe_b64encode(self.sealer._mac(self.sealer._keys[0], signed)).rstrip(b"=").decode()
+            self.refused(f"{signed}.{mac}")
+
+    def test_what_is_no_json_is_not_sealed(self):
+        for content in (float("nan"), float("inf"), {1}, b"x"):
+            self.assertRaises((TypeError, ValueError), self.sealer.seal, CLAIM, content)
 
     def test_keys(self):
         for keys in ([], [b"short"], ["x" * 15]):
@@ -111,8 +123,6 @@ class Sealer(unittest.TestCase):
 
     def test_comparison_takes_the_same_path_for_every_key(self):
         """All keys are compared by compare_digest, whether or not an earlier one fits."""
-        import hmac
-        from unittest import mock
         sealer = self.make([NEW, OLD])
         token = sealer.seal(CLAIM, {})
         with mock.patch.object(hmac, "compare_digest", wraps=hmac.compare_digest) as compared:

@@ -85,11 +85,13 @@ HTTP: Rows = [
                         "test_client.Mirrors.test_integers_out_of_range test_mirrors.ServerSide.test_differences"),
     ("HTTP-52 HTTP-54 HTTP-83", "test_mirrors.ServerSide.test_equal_values_pass "
                                 "test_mirrors.ServerSide.test_a_name_that_is_not_ascii"),
-    ("HTTP-64..66 HTTP-68 HTTP-73 HTTP-84", "test_mirrors.ServerSide.test_differences"),
+    ("HTTP-64..66 HTTP-68 HTTP-73 HTTP-84", "test_mirrors.ServerSide.test_differences "
+                                            "test_mirrors.ServerSide.test_a_nested_parameter_counts_like_any_other"),
     ("HTTP-70 HTTP-72", "test_mirrors.ServerSide.test_null_and_absent_need_no_header"),
     ("HTTP-74", "test_http_server.Framing.test_white_space_and_case_of_field_names "
                 "test_client.Answers.test_json_with_parameters_and_odd_case"),
-    ("HTTP-75 HTTP-77 HTTP-78 HTTP-80..82", "test_ladder.Rungs.test_mirrors"),
+    ("HTTP-75 HTTP-77 HTTP-78 HTTP-80..82", "test_ladder.Rungs.test_mirrors "
+                                         "test_ladder.Rungs.test_the_name_of_each_method_that_has_one"),
     ("HTTP-75 HTTP-77 HTTP-78 HTTP-82", "test_mirrors.ServerSide.test_differences test_ladder.Rungs.test_version"),
     ("HTTP-84", "test_mirrors.ServerSide.test_degenerate_names test_mirrors.ServerSide.test_a_name_that_is_not_ascii"),
 ]
