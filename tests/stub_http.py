@@ -145,7 +145,7 @@ class Stub:
 
     def drip(self, part: bytes) -> Iterator[bytes]:
         """The same octets again and again, until the test is over."""
-        until = time.monotonic() + 10
+        until = time.monotonic() + 60
         while not self.stopping.wait(0.01) and time.monotonic() < until:
             yield part
 
@@ -182,7 +182,7 @@ class ClientCase(unittest.TestCase):
     @contextlib.contextmanager
     def talk(self, *script: Scripted, **options: Any) -> Iterator[Tuple[Stub, Client]]:
         """A stub with this script, and a client of it with these options."""
-        options.setdefault("timeout", 5.0)
+        options.setdefault("timeout", 60.0)
         with Stub(*script) as stub, Client(stub.url, **options) as client:
             yield stub, client
 

@@ -3,8 +3,9 @@
 import copy
 import json
 import socket
+import time
 from pathlib import Path
-from typing import Any, Dict, NamedTuple, Optional
+from typing import Any, Callable, Dict, NamedTuple, Optional
 
 from mcp_ref.base.meta import CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION
 from mcp_ref.base.request import Head, Request
@@ -91,6 +92,29 @@ def stdio(server: Any, body: Any) -> Reply:
     return exchange(server, body if isinstance(body, bytes) else json.dumps(body).encode(), None)
 
 
+class Clock:
+    """Stands in for the `time` of a module: `ahead` seconds can pass at once."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self.ahead
+
+    def time(self) -> float:
+        return time.time() + self.ahead
+
+
+def at_some_pace(attempt: Callable[[float], None], seconds: float = 0.2) -> None:
+    """Call `attempt` with a time that something is to take, a longer one where the machine was too slow for it."""
+    for pace in (seconds, 5 * seconds, 25 * seconds):
+        try:
+            return attempt(pace)
+        except Exception:  # of any kind: a time that was too short shows in many ways
+            pass
+    attempt(125 * seconds)
+
+
 class RawResponse(NamedTuple):
     """An HTTP response as read from the wire."""
 
@@ -106,7 +130,7 @@ class RawResponse(NamedTuple):
 class RawClient:
     """A socket that sends what it is told and reads responses; every wait is bounded."""
 
-    def __init__(self, url: str, timeout: float = 10.0) -> None:
+    def __init__(self, url: str, timeout: float = 60.0) -> None:
         place = url.split("//", 1)[1].split("/", 1)[0]
         host, port = place.rsplit(":", 1)
         self.host = place

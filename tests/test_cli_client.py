@@ -444,7 +444,7 @@ class AgainstTheDemo(Case):
                 library.notify_resource_updated("library://catalogue")
                 self.assertEqual(json.loads(listening.stdout.readline())["params"]["uri"], "library://catalogue")
                 listening.send_signal(signal.SIGINT)
-                self.assertEqual((*listening.communicate(timeout=10), listening.returncode), ("", "", 0))
+                self.assertEqual((*listening.communicate(timeout=60), listening.returncode), ("", "", 0))
             finally:
                 listening.kill()
                 listening.communicate()
@@ -454,7 +454,7 @@ class AgainstTheDemo(Case):
         with HTTPServer(demo, port=0) as running:
             command = [sys.executable, "-m", "mcp_ref", "call", running.url, "greet", "--stdin"]
             done = subprocess.run(command, input="Ada\ns\n", stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                  encoding="utf-8", timeout=20)
+                                  encoding="utf-8", timeout=60)
         self.assertEqual((done.returncode, done.stdout), (0, "Hello, Ada!\n"), done.stderr)
 
 

@@ -8,7 +8,9 @@ from unittest import mock
 from mcp_ref.base.errors import InvalidParams, Timeout, TooManyRounds, TransportError
 from mcp_ref.client import client as client_module
 from mcp_ref.client.elicitation import accept, cancel, decline
+from mcp_ref.transports import calls
 from tests.stub_http import ClientCase, asks, question, said
+from tests.support import Clock
 
 
 class Rounds(ClientCase):
@@ -49,12 +51,15 @@ class Rounds(ClientCase):
             client.call_tool("t", timeout=0.2)
 
     def test_a_user_who_takes_time_does_not_use_up_the_timeout(self) -> None:
+        clock = Clock()
+
         def slow(params: Any) -> Any:
-            threading.Event().wait(0.5)
+            clock.ahead += 1000
             return decline()
 
-        with self.talk(asks({"a": question()}), said(), on_elicit=slow) as (_, client):
-            client.call_tool("t", timeout=0.45)
+        with mock.patch.object(calls, "time", clock), mock.patch.object(client_module, "time", clock):
+            with self.talk(asks({"a": question()}), said(), on_elicit=slow) as (_, client):
+                client.call_tool("t", timeout=500)
 
     def test_closing_ends_the_wait(self) -> None:
         with self.talk(asks(state="again")) as (_, client):

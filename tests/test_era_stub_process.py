@@ -84,7 +84,7 @@ def launch(mode: str, *more: str) -> tuple[subprocess.Popen[bytes], int]:
         port = free_port()
         process = subprocess.Popen([sys.executable, str(STUB), str(port), mode, *more],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while process.poll() is None and time.monotonic() < deadline:
             try:
                 socket.create_connection(("127.0.0.1", port), 1).close()
@@ -100,7 +100,7 @@ def end(process: subprocess.Popen[bytes], by: int = signal.SIGTERM) -> tuple[int
     """Exit status, standard output and standard error."""
     process.send_signal(by)
     try:
-        out, err = process.communicate(timeout=10)
+        out, err = process.communicate(timeout=60)
     except subprocess.TimeoutExpired:
         process.kill()
         out, err = process.communicate()
@@ -186,7 +186,7 @@ class Process(unittest.TestCase):
             self.assertEqual(self.main(*arguments), (2, era_stub.USAGE), arguments)
         for mode in MODES:
             self.assertIn(f"\n  {mode} ", era_stub.USAGE)
-        ran = subprocess.run([sys.executable, str(STUB)], capture_output=True, timeout=20, check=False)
+        ran = subprocess.run([sys.executable, str(STUB)], capture_output=True, timeout=60, check=False)
         self.assertEqual((ran.returncode, ran.stdout), (2, b""))
         self.assertTrue(ran.stderr.startswith(b"usage: era_stub.py PORT MODE [--log FILE]"), ran.stderr)
 

@@ -258,7 +258,7 @@ class WaysOut(FolderCase):
         replies = []
         reader = threading.Thread(target=lambda: replies.append(read(server, PREFIX + "pipe.txt")), daemon=True)
         reader.start()
-        reader.join(5)
+        reader.join(60)
         self.assertTrue(replies, "reading a FIFO hangs")
         self.assertEqual(replies[0].error["message"], "Resource not found")
         self.assertNotIn("pipe.txt", [entry["name"] for entry in self.listed(server)])

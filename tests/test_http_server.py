@@ -42,7 +42,7 @@ class Wire(unittest.TestCase):
         self.http = HTTPServer(self.mcp, port=0, limits=Limits(**self.limits)).start()
         self.addCleanup(self.http.stop)
 
-    def client(self, timeout=10.0):
+    def client(self, timeout=60.0):
         made = RawClient(self.http.url, timeout)
         self.addCleanup(made.socket.close)
         return made
@@ -381,7 +381,7 @@ class Streams(Wire):
             for thread in threads:
                 thread.start()
             for thread in threads:
-                thread.join(10)
+                thread.join(60)
             return "done"
 
         client = self.client()
@@ -480,7 +480,7 @@ class KeptAlive(unittest.TestCase):
         with mock.patch.object(disconnects, "_closed", lambda connection: False):
             self.client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
             self.client.socket.close()
-            self.assertTrue(self.gone.wait(5))
+            self.assertTrue(self.gone.wait(60))
 
     def test_a_reader_that_stalls_holds_up_nobody_else(self):
         @self.mcp.tool
@@ -527,9 +527,9 @@ class Leaving(Wire):
             body["params"]["_meta"]["progressToken"] = 1
             client = self.client()
             client.request(body)
-            self.assertTrue(self.started.wait(5))
+            self.assertTrue(self.started.wait(60))
             client.socket.close()
-            self.assertTrue(self.noticed.wait(5), f"report={report}")
+            self.assertTrue(self.noticed.wait(60), f"report={report}")
         self.assert_alive()
 
     def test_resets_leave_no_trace(self):
@@ -552,7 +552,7 @@ class Leaving(Wire):
         client = self.client()
         client.request(message("tools/call", {"name": "hold"}))
         idle = self.client()
-        self.assertTrue(self.started.wait(5))
+        self.assertTrue(self.started.wait(60))
         stopping = threading.Thread(target=self.http.stop)
         stopping.start()
         self.release.set()
@@ -560,7 +560,7 @@ class Leaving(Wire):
         self.assertEqual((reply.json["result"]["content"][0]["text"], reply.headers["connection"]),
                          ("released", "close"))
         self.assertTrue(idle.closed())
-        stopping.join(5)
+        stopping.join(60)
         self.assertFalse(stopping.is_alive())
         with self.assertRaises(OSError):
             RawClient(self.http.url)
@@ -569,9 +569,9 @@ class Leaving(Wire):
         self.http.limits.grace = 0.05
         client = self.client()
         client.request(message("tools/call", {"name": "hold"}))
-        self.assertTrue(self.started.wait(5))
+        self.assertTrue(self.started.wait(60))
         self.http.stop()
-        self.assertTrue(self.noticed.wait(5))
+        self.assertTrue(self.noticed.wait(60))
 
 
 class Slow(Wire):
@@ -618,7 +618,7 @@ class Slow(Wire):
                 client.request(body)
             except OSError:
                 break
-        until = time.monotonic() + 10
+        until = time.monotonic() + 60
         while self.http.open and time.monotonic() < until:
             threading.Event().wait(0.01)
         self.assertFalse(self.http.open)

@@ -133,7 +133,7 @@ class Introspected(unittest.TestCase):
         self.says(None)
         begun = time.monotonic()
         self.assertRaises(TransportError, self.verifier(timeout=0.2), "t")
-        self.assertLess(time.monotonic() - begun, 3)
+        self.assertLess(time.monotonic() - begun, 8)
         self.handler.release.set()
         closed = http.server.HTTPServer(("127.0.0.1", 0), Endpoints)
         closed.server_close()
@@ -162,7 +162,7 @@ class Introspected(unittest.TestCase):
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(10)
+            thread.join(60)
         self.assertEqual(failures, [])
 
     def test_places_it_does_not_ask(self) -> None:

@@ -345,11 +345,14 @@ class Traces(unittest.TestCase):
                               ("x" * 60, "x" * 60)):
             stdio(self.server, message(method))
             self.assertTrue(self.lines[-1].startswith(f"{shown} id=1:"), self.lines[-1])
-        wrong = message("tools/list")
-        wrong["params"]["_meta"][PROTOCOL_VERSION] = "y\n" * 500
-        stdio(self.server, wrong)
+        self.server.tool(name="fails")(self.fails)
+        stdio(self.server, message("tools/call", {"name": "fails"}))
         self.assertTrue(self.lines[-1].isprintable())
+        self.assertIn('handler NO -> 200 42 "one\\ntwo', self.lines[-1])
         self.assertLess(len(self.lines[-1]), 400)
+
+    def fails(self):
+        raise ProtocolError(42, "one\ntwo" * 100)
 
 
 class Table(unittest.TestCase):

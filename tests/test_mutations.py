@@ -76,7 +76,7 @@ def mutate_octets(octets, random):
 
 class Mutations(unittest.TestCase):
     def setUp(self):
-        self.http = HTTPServer(server, port=0, limits=Limits(idle=5)).start()
+        self.http = HTTPServer(server, port=0, limits=Limits(idle=60)).start()
         self.addCleanup(self.http.stop)
         self.client = None
         self.addCleanup(self.hang_up)
@@ -88,7 +88,7 @@ class Mutations(unittest.TestCase):
 
     def connected(self):
         if self.client is None:
-            self.client = RawClient(self.http.url, timeout=1.0)
+            self.client = RawClient(self.http.url)
         return self.client
 
     def check(self, reply, seed):

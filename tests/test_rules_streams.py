@@ -98,7 +98,7 @@ class Streams(Wire):
             self.started.clear()
             client = self.client()
             client.request(asking(name))
-            self.assertTrue(self.started.wait(5))
+            self.assertTrue(self.started.wait(60))
             client.socket.shutdown(1)
             self.assertTrue(client.closed(), f"{name}: {client.buffer!r}")
 

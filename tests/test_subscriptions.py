@@ -11,9 +11,10 @@ from unittest import mock
 from mcp_ref import ResourceServer, Server, static_tokens
 from mcp_ref.base.request import Request
 from mcp_ref.patterns.subscriptions import MAX_QUEUED, MAX_URIS
+from mcp_ref.transports import event_streams
 from mcp_ref.transports.http_server import HTTPServer, Limits
 
-from .support import RawClient, events, message, post
+from .support import Clock, RawClient, events, message, post
 
 ID = "io.modelcontextprotocol/subscriptionId"
 ALL = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
@@ -217,7 +218,7 @@ class Streams(unittest.TestCase):
         client = self.open()
         self.assertEqual(len(self.server.subscriptions), 1)
         client.socket.close()
-        until = time.monotonic() + 5
+        until = time.monotonic() + 60
         while len(self.server.subscriptions) and time.monotonic() < until:
             threading.Event().wait(0.01)
         self.assertEqual((len(self.server.subscriptions), len(self.http.streams.streams)), (0, 0))
@@ -231,19 +232,22 @@ class Streams(unittest.TestCase):
         self.assertTrue(client.closed())
 
     def test_a_stream_lasts_no_longer_than_its_token(self):
-        token = {"t": {"sub": "alice", "exp": time.time() + 0.5}}
+        token = {"t": {"sub": "alice", "exp": time.time() + 1000}}
         server = make(auth=ResourceServer(static_tokens(token), "http://127.0.0.1/mcp", ["https://as.example"]))
+        clock = Clock()
         with HTTPServer(server, port=0, keep_alive=0.2) as http, RawClient(http.url) as client:
             client.request(message("subscriptions/listen", {"notifications": ALL}, "x"), authorization="Bearer t")
             self.assertEqual(client.head().status, 200)
             self.next(client)
-            last, = self.next(client)
+            with mock.patch.object(event_streams, "time", clock):
+                clock.ahead = 1000
+                last, = self.next(client)
             self.assertEqual((last["id"], last["result"]["resultType"]), ("x", "complete"))
 
     def test_a_slow_reader_is_dropped_and_blocks_nobody(self):
         slow, quick = self.open(id="slow"), self.open(id="quick")
         slow.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        until = time.monotonic() + 20
+        until = time.monotonic() + 60
         sent = received = 0
         while len(self.server.subscriptions) > 1 and time.monotonic() < until:
             for _ in range(200):

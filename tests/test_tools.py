@@ -366,7 +366,7 @@ class Failures(unittest.TestCase):
         thread = threading.Thread(target=lambda: replies.append(call(server, "t")))
         with self.assertLogs("mcp_ref", "ERROR"):
             thread.start()
-            thread.join(5)
+            thread.join(60)
         self.assertTrue(replies[0].result["isError"])
 
     def test_in_a_resource_and_a_prompt(self):
