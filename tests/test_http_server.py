@@ -13,7 +13,7 @@ from mcp_ref import Client, HTTPError, ResourceServer, Server, static_tokens
 from mcp_ref.transports import disconnects, http_reader, http_server, sse
 from mcp_ref.transports.http_server import HTTPServer, Limits
 
-from .support import RawClient, events, message
+from .support import RawClient, at_some_pace, events, message
 
 
 def make():
@@ -35,7 +35,7 @@ def make():
 
 
 class Wire(unittest.TestCase):
-    limits = dict(connections=8, idle=5.0, arrive=5.0, grace=2.0)
+    limits = dict(connections=8, idle=60.0, arrive=60.0, grace=10.0)
 
     def setUp(self):
         self.mcp = make()
@@ -577,6 +577,11 @@ class Leaving(Wire):
 class Slow(Wire):
     limits = dict(connections=4, idle=0.3, arrive=0.3, grace=1.0)
 
+    def assert_alive(self, client=None):
+        if client is None:
+            self.http.limits.idle = self.http.limits.arrive = 60.0
+        super().assert_alive(client)
+
     def test_a_request_that_does_not_arrive(self):
         octets = self.client().octets(Framing.BODY)
         for cut in (20, len(octets) - 5):
@@ -604,9 +609,13 @@ class Slow(Wire):
         thread.join()
 
     def test_an_idle_connection_is_closed(self):
-        client = self.client()
-        self.assert_alive(client)
-        self.assertTrue(client.closed())
+        def attempt(seconds):
+            self.http.limits.idle = self.http.limits.arrive = seconds
+            client = self.client()
+            self.assert_alive(client)
+            self.assertTrue(client.closed())
+
+        at_some_pace(attempt, 0.3)
 
     def test_a_client_that_does_not_read_its_answer(self):
         self.http.limits.write = 0.2
