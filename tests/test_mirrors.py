@@ -81,7 +81,7 @@ class Annotations(unittest.TestCase):
         bad += [one(type=kind, **{"x-mcp-header": "A"}) for kind in ("number", "object", "array", "null", None)]
         bad += [one(type=kinds, **{"x-mcp-header": "A"}) for kinds in (["string"], ["string", "null"], [])]
         bad.append(one(**{"x-mcp-header": "A"}))
-        bad.append({"type": "object", "x-mcp-header": "A"})
+        bad += [{"type": kind, "x-mcp-header": "A"} for kind in ("object", "string")]
         bad.append({"type": "object", "properties": {"p": {"type": "string", "x-mcp-header": "A"},
                                                      "q": {"type": "string", "x-mcp-header": "a"}}})
         leaf = {"type": "string", "x-mcp-header": "A"}
