@@ -13,7 +13,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from mcp_ref import Server
+from mcp_ref import Server, ToolResult
 from mcp_ref.base import jsonrpc
 from mcp_ref.base.errors import HTTPError, InvalidParams, ParseError, ProtocolError
 from mcp_ref.base.jsonrpc import MAX_DEPTH, MAX_NUMBER, decode, encode, shown
@@ -87,6 +87,19 @@ class Json(Timed):
             self.assertRaises(ValueError, encode, value)
         for value in (10 ** (MAX_NUMBER - 1), "1" * 5000, {"1" * 5000: [1.5, -10 ** 600]}):
             self.assertEqual(decode(encode(value)), value)
+
+    def test_a_number_too_long_to_be_read_is_the_tools_failure(self):
+        def handing(result):
+            return lambda: result
+
+        server = Server("hard", "1")
+        for digits in (MAX_NUMBER + 1, 5000):
+            for name, result in (("data", {"n": 10 ** digits}), ("structured", ToolResult(["x"], {"n": 10 ** digits})),
+                                 ("list", [-10 ** digits])):
+                server.add_tool(handing(result), name=f"{name}{digits}")
+                with self.assertLogs("mcp_ref", "ERROR"):
+                    reply = call(server, f"{name}{digits}")
+                self.assertEqual((reply.status, reply.result["isError"]), (200, True), name)
 
     def test_a_value_is_shown_without_being_written_whole(self):
         for value, text in (("a" * 10**6, '"' + "a" * 58 + "…"), ("a" * 57, '"' + "a" * 57 + '"'), ("é", '"\\u00e9"'),

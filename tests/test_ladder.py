@@ -330,31 +330,6 @@ class Order(unittest.TestCase):
         self.assertEqual((reply.status, reply.error["code"]), (400, -32020))
 
 
-class Traces(unittest.TestCase):
-    def setUp(self):
-        self.lines = []
-        self.server = make()
-        self.server.on_trace = self.lines.append
-
-    def test_on_stdio_it_names_the_rungs_that_are_climbed_there(self):
-        stdio(self.server, message("tools/call", {"name": "echo"}))
-        self.assertEqual(self.lines, ["tools/call id=1: framing ok version ok meta ok method ok"])
-
-    def test_a_line_is_one_line_whatever_the_request_says(self):
-        for method, shown in (("a b", '"a b"'), ("a\nb", '"a\\nb"'), ("x" * 100, '"' + "x" * 58 + "…"),
-                              ("x" * 60, "x" * 60)):
-            stdio(self.server, message(method))
-            self.assertTrue(self.lines[-1].startswith(f"{shown} id=1:"), self.lines[-1])
-        self.server.tool(name="fails")(self.fails)
-        stdio(self.server, message("tools/call", {"name": "fails"}))
-        self.assertTrue(self.lines[-1].isprintable())
-        self.assertIn('handler NO -> 200 42 "one\\ntwo', self.lines[-1])
-        self.assertLess(len(self.lines[-1]), 400)
-
-    def fails(self):
-        raise ProtocolError(42, "one\ntwo" * 100)
-
-
 class Table(unittest.TestCase):
     def test_every_answer_of_the_table_is_in_the_explanation(self):
         text = explain()
@@ -403,6 +378,30 @@ class Traces(unittest.TestCase):
             "ok -> 200 complete"])
         self.assertRegex(ends[3], r"^NO -> 400 -32021 .* \(ask, round 1\) [0-9.]+ ms$")
         self.assertRegex(ends[4], r"^NO -> 400 -32602 .*requestState.* [0-9.]+ ms$")
+
+    def test_on_stdio_it_names_the_rungs_that_are_climbed_there(self):
+        server, lines = make(), []
+        server.on_trace = lines.append
+        stdio(server, message("tools/call", {"name": "echo"}))
+        self.assertTrue(lines[0].startswith("tools/call id=1: framing ok version ok meta ok method ok handler "), lines)
+
+    def test_it_is_one_line_whatever_the_request_says(self):
+        server, lines = make(), []
+        server.on_trace = lines.append
+        for method, text in (("a b", '"a b"'), ("a\nb", '"a\\nb"'), ("x" * 100, '"' + "x" * 58 + "…"),
+                             ("x" * 60, "x" * 60)):
+            stdio(server, message(method))
+            self.assertTrue(lines[-1].startswith(f"{text} id=1:"), lines[-1])
+            self.assertIn(" method NO -> ", lines[-1])
+
+        @server.tool
+        def fails():
+            raise ProtocolError(42, "one\ntwo" * 100)
+
+        stdio(server, message("tools/call", {"name": "fails"}))
+        self.assertTrue(lines[-1].isprintable(), lines[-1])
+        self.assertIn('handler NO -> 200 42 "one\\ntwo', lines[-1])
+        self.assertLess(len(lines[-1]), 400)
 
 
 class Hosts(unittest.TestCase):

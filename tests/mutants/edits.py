@@ -21,18 +21,18 @@ LADDER: Edits = [
     ("if request.id is None and request.method:", "if request.id is None:"),
     ("        request.rung = rung.name", "        request.rung = 'door'"),
     ("if not rung.http_only)", "if rung)"),
-    ("else _STDIO:\n        request.rung", "else _STDIO[1:]:\n        request.rung"),
-    *[("for rung in LADDER if request.head is not None else _STDIO:",
-       f"for rung in (*LADDER[:{at}], LADDER[{at + 1}], LADDER[{at}], *LADDER[{at + 2}:]) "
-       "if request.head is not None else _STDIO:") for at in range(6)],
-    *[("for rung in LADDER if request.head is not None else _STDIO:",
-       f"for rung in (*LADDER[:{at}], *LADDER[{at + 1}:]) if request.head is not None else _STDIO:")
-      for at in (0, 1, 4, 5, 6)],
-    (" and len(request.method) <= 60", ""),
-    (' and " " not in request.method', ""),
+    ("is not None else _STDIO\n", "is not None else _STDIO[1:]\n"),
+    ("is not None else _STDIO\n", "is not None else LADDER\n"),
+    *[("return LADDER if", f"return (*LADDER[:{at}], LADDER[{at + 1}], LADDER[{at}], *LADDER[{at + 2}:]) if")
+      for at in range(6)],
+    *[("return LADDER if", f"return (*LADDER[:{at}], *LADDER[{at + 1}:]) if") for at in (0, 1, 4, 5, 6)],
+]
+
+TRACE: Edits = [
+    (" and len(text) <= 60", ""),
+    (' and " " not in text', ""),
     ("not message.isprintable() or len(message) > 200", "False"),
     ("and not isinstance(error, MethodNotFound)", ""),
-    ("    if not rungs:", "    if False:"),
 ]
 
 VERSIONING: Edits = [
@@ -83,12 +83,17 @@ JSONRPC: Edits = [
     ("if len(text) > MAX_NUMBER:", "if len(text) > MAX_NUMBER + 1:"),
     ("if len(text) > MAX_NUMBER:", "if len(text) >= MAX_NUMBER:"),
     ("range(0, len(data), MAX_NUMBER // 2)", "range(0, len(data), MAX_NUMBER + 1)"),
-    ("if _may_hold_a_long_number(data):", "if False:"),
-    ("if depth > MAX_DEPTH:", "if depth > MAX_DEPTH + 1:"),
-    ("if depth > MAX_DEPTH:", "if False:"),
+    ("        if _may_hold_a_long_number(data):\n", "        if False:\n"),
+    ("    if _may_hold_a_long_number(data):\n        _no_long_number(data)\n    return data", "    return data"),
+    ("    _check_structure(data)\n", ""),
+    ("_check_structure(data, MAX_DEPTH - ENVELOPE)", "pass"),
+    ("_check_structure(data, MAX_DEPTH - ENVELOPE)", "_check_structure(data)"),
+    ("if not all(isinstance(name, str) for name in inner):", "if False:"),
+    ("        if depth > levels:", "        if depth > levels + 1:"),
+    ("        if depth > levels:", "        if False:"),
     ('.replace(b\'\\\\"\', b"")', ""),
     (">= MAX_VALUES:", ">= 2 * MAX_VALUES:"),
-    ('data.decode("utf-8")', 'data.decode("utf-8", "replace")'),
+    ('text = data.decode("utf-8")', 'text = data.decode("utf-8", "replace")'),
     ("if _SURROGATE.search(data):", "if False:"),
     ('if b"\\\\ud" in data:', "if False:"),
     (', allow_nan=False)', ")"),
@@ -349,10 +354,11 @@ SCHEMA: Edits = [
 ]
 
 EDITS: Dict[str, Tuple[str, Edits]] = {
-    "ladder.py": ("test_ladder test_mirrors test_rules_server test_authorization test_cli", LADDER),
+    "ladder.py": ("test_ladder test_mirrors test_rules_server test_authorization test_client_memory", LADDER),
+    "explain.py": ("test_ladder", TRACE),
     "base/versioning.py": ("test_ladder test_rules_server test_rules_base test_request_scoped", VERSIONING),
     "base/meta.py": ("test_ladder test_rules_base test_mrtr test_request_scoped test_tools test_rules_server", META),
-    "base/jsonrpc.py": ("test_hardening test_ladder test_rules_base test_tools", JSONRPC),
+    "base/jsonrpc.py": ("test_hardening test_ladder test_rules_base test_tools test_typed test_author", JSONRPC),
     "transports/endpoint.py": ("test_ladder test_http_server test_hardening test_subscriptions", ENDPOINT),
     "transports/mirrors.py": ("test_mirrors test_ladder test_rules_server test_client_features", MIRRORS),
     "patterns/state_sealer.py": ("test_state_sealer test_mrtr", SEALER),
