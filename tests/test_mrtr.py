@@ -139,6 +139,49 @@ class Rounds(unittest.TestCase):
             self.assertIn(name, self.refused(reply(answer))["message"])
         self.assertEqual(reply(accept(ok=True)).text, "accept {'ok': True} 3")
 
+    def test_an_incomplete_answer_that_no_state_shows_asked_is_asked_for_again(self):
+        self.server.tool(name="loose", accept_unasked=True)(lambda ctx: ctx.elicit("?", NAME, key="n")["name"])
+        self.asked(call(self.server, "loose", inputResponses={"n": accept()}), "n")
+
+    def test_what_is_not_accepted_has_no_value(self):
+        @self.server.tool
+        def value(ctx) -> str:
+            return repr(ctx.elicit("?", NAME, key="n").value)
+
+        for action in ("decline", "cancel"):
+            state = self.asked(call(self.server, "value"), "n")
+            done = call(self.server, "value", inputResponses={"n": {"action": action, "content": {"name": "x"}}},
+                        requestState=state)
+            self.assertEqual(done.text, "None")
+
+    def test_a_question_without_a_key_keeps_its_answer_when_others_come_before_it(self):
+        @self.server.tool
+        def turns(ctx) -> str:
+            late = ctx.elicit("late?", NAME)["name"] if ctx.round else ""
+            return ctx.elicit("first?", NAME)["name"] + late
+
+        reply, asked = call(self.server, "turns"), []
+        while reply.result["resultType"] == "input_required":
+            (key, question), = reply.result["inputRequests"].items()
+            asked.append(question["params"]["message"])
+            reply = call(self.server, "turns", inputResponses={key: accept(name=asked[-1])},
+                         requestState=reply.result["requestState"])
+        self.assertEqual((asked, reply.text), (["first?", "late?"], "first?late?"))
+
+    def test_a_group_of_questions_is_one_round(self):
+        class Group(BaseException):
+            exceptions = (InputRequired({"a": form("?", NAME)}),
+                          InputRequired({"b": roots()}, request_state={"n": 1}))
+
+        @self.server.tool
+        def group(ctx) -> str:
+            if ctx.request_state is None:
+                raise Group()
+            return str(ctx.request_state)
+
+        state = self.asked(call(self.server, "group"), "a", "b")
+        self.assertEqual(call(self.server, "group", requestState=state).text, "{'n': 1}")
+
     def test_formats_of_a_form_are_asserted(self):
         fields = {"mail": {"type": "string", "format": "email"}, "day": {"type": "string", "format": "date"}}
         self.server.tool(name="contact")(lambda ctx: str(dict(ctx.elicit("?", fields, "c"))))

@@ -5,7 +5,7 @@ import logging
 import unittest
 
 from mcp_ref import ProtocolError, Server, ToolResult
-from mcp_ref.base.meta import CLIENT_CAPABILITIES, LOG_LEVEL, PROTOCOL_VERSION
+from mcp_ref.base.meta import CLIENT_CAPABILITIES, LOG_LEVEL, PROTOCOL_VERSION, stamped
 from mcp_ref.base.request import Request
 from mcp_ref.client.client import Client
 from mcp_ref.transports.http_server import HTTPServer
@@ -244,6 +244,10 @@ class Meta(ClientCase):
                 for add in adding:
                     with self.assertRaises(ValueError, msg=key):
                         add()
+
+    def test_a_result_with_another_key_is_not_stamped(self):
+        for key in self.BAD:
+            self.assertRaises(ValueError, stamped, {"_meta": {key: 1}}, {})
 
     def test_keys_that_a_client_sends_do_too(self):
         with self.talk(said()) as (stub, client):

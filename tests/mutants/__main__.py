@@ -33,11 +33,10 @@ def edited(text, old, new):
     return made
 
 
-def passes(tree, modules):
-    """Whether these test modules pass in a tree; at most until the first failure."""
+def passes(tree, modules, output=subprocess.DEVNULL):
+    """Whether these test modules pass in a tree, run until the first failure; output: a file that is told of it."""
     line = [sys.executable, "-B", "-m", "unittest", "-f", "-q", *[f"tests.{name}" for name in modules]]
-    process = subprocess.Popen(line, cwd=tree, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                               start_new_session=True)
+    process = subprocess.Popen(line, cwd=tree, stdout=subprocess.DEVNULL, stderr=output, start_new_session=True)
     try:
         return process.wait(TIMEOUT) == 0
     except subprocess.TimeoutExpired:
@@ -88,9 +87,11 @@ def main(words):
             subprocess.run([sys.executable, "-m", "compileall", "-q", "mcp_ref", "tests"], cwd=tree, check=True)
             trees.put(tree)
         whole = sorted({name for row in rows for name in row[3]})
-        if not passes(tree, whole):
-            print("the tests fail before anything is broken:", " ".join(whole))
-            return 1
+        with open(Path(folder) / "told", "w+", encoding="utf-8") as told:
+            if not passes(tree, whole, told):
+                print("the tests fail before anything is broken:", " ".join(whole))
+                print(told.seek(0) or told.read(), file=sys.stderr)
+                return 1
         found = list(pool.map(lambda row: verdict(trees, *row), rows))
     for (path, old, new, _), wrong in zip(rows, found):
         if wrong:
