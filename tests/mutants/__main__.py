@@ -18,6 +18,13 @@ from ..support import ROOT, SHARED
 from .edits import EDITS
 
 TIMEOUT = 60.0  # seconds for the tests of one mutant, which take one or two
+RUN = """
+import sys, unittest
+for name in sys.argv[1:]:
+    tests = unittest.defaultTestLoader.loadTestsFromName("tests." + name)
+    if not unittest.TextTestRunner(failfast=True, verbosity=0).run(tests).wasSuccessful():
+        sys.exit(1)
+"""
 LEFT_OUT = shutil.ignore_patterns(".git", "__pycache__", "build", "dist", ".*_cache")
 
 
@@ -35,8 +42,8 @@ def edited(text, old, new):
 
 def passes(tree, modules, output=subprocess.DEVNULL):
     """Whether these test modules pass in a tree, run until the first failure; output: a file that is told of it."""
-    line = [sys.executable, "-B", "-m", "unittest", "-f", "-q", *[f"tests.{name}" for name in modules]]
-    process = subprocess.Popen(line, cwd=tree, stdout=subprocess.DEVNULL, stderr=output, start_new_session=True)
+    process = subprocess.Popen([sys.executable, "-B", "-c", RUN, *modules], cwd=tree, stdout=subprocess.DEVNULL,
+                               stderr=output, start_new_session=True)
     try:
         return process.wait(TIMEOUT) == 0
     except subprocess.TimeoutExpired:
