@@ -223,9 +223,12 @@ class Rounds(unittest.TestCase):
             try:
                 return str(ctx.elicit("?", NAME, "a")["name"])
             except Exception:
+                went_on.append("without the answer")
                 return "swallowed"
 
+        went_on = []
         self.asked(call(self.server, "careless"), "a")
+        self.assertEqual(went_on, [])
 
     def test_async_handlers(self):
         @self.server.tool
