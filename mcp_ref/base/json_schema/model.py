@@ -19,7 +19,7 @@ from typing import Any, Callable, Dict, FrozenSet, Iterable, List, Optional, Seq
 from .dialects import Dialect
 
 MAX_VIOLATIONS = 10  # reported for one instance
-MAX_STEPS = 200_000  # of one validation, 0.2 microseconds each at most; whatever the size of the instance
+MAX_STEPS = 200_000  # of one validation, about 0.2 microseconds each; whatever the size of the instance
 STEPS_PER_NODE = 5  # further ones for each value in the instance and each 16 characters: the cost stays linear
 MAX_DEPTH = 100  # references followed within one another
 MAX_VALUE_DEPTH = 128  # nesting of a value that is compared as a whole (`enum`, `const`, `uniqueItems`)
