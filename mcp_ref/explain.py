@@ -22,7 +22,8 @@ from .ladder import HANDLER, LADDER, Rung, rungs_of
 from .transports.mirrors import NAMED_BY
 
 ALL = LADDER + (HANDLER,)
-SITE = re.compile(r"(?:https?://modelcontextprotocol\.io)?/?(?:specification/)?(?:\d{4}-\d\d-\d\d/)?")
+SITE = re.compile(r"^(?:https?://modelcontextprotocol\.io)?/?(?:specification/)?(?:(?:\d{4}-\d\d-\d\d|draft)/)?"
+                  r"|\.mdx?(?=#|$)")
 IDS = re.compile(r"\b([A-Z]+)-(\d\d)\b(?: to (?:\1-)?(\d\d)\b|\.\.(\d\d)\b)?")
 
 
@@ -42,10 +43,11 @@ def explain(topic: Optional[str] = None) -> str:
     """The whole ladder as text, or what a topic is.
 
     topic: a rung's name, an HTTP status or an error code (the rungs that answer it, those lines marked), the id of a
-    requirement, or a page of the specification, with or without its section. Raises ValueError for any other.
+    requirement, or a page of the specification, by its address, its path or its name. Raises ValueError for any other.
     """
     if topic is None:
         return "\n\n".join(_rung(rung) for rung in ALL)
+    topic = topic.strip().lower()
     rungs = [rung for rung in ALL if topic == rung.name or _marked(rung, topic)]
     if rungs:
         return "\n\n".join(_rung(rung, topic) for rung in rungs)
@@ -53,22 +55,24 @@ def explain(topic: Optional[str] = None) -> str:
     row = next((row for row in rows if row.id == topic.upper()), None)
     if row is not None:
         return _statement(row)
-    page = SITE.sub("", topic, count=1).strip("/")
+    page = SITE.sub("", topic).strip("/")
+    if not any(_is_of(row.page, page) for row in rows):  # no section of ours, so the whole page
+        page = page.partition("#")[0]
     found = [row for row in rows if page and _is_of(row.page, page)]
     if found:
         pages = dict.fromkeys(row.page.partition("#")[0] for row in found)
         return "\n\n".join(_page([row for row in found if _is_of(row.page, page)]) for page in pages)
     known = sorted({str(number) for rung in ALL for row in rung.answers for number in row[:2] if number})
     names = ", ".join(rung.name for rung in ALL)
-    raise ValueError(f"nothing here is called {topic}; there are the rungs {names}, the codes {', '.join(known)}, ids "
-                     f"such as {rows[0].id}, and pages such as {rows[0].page}")
+    raise ValueError(f"nothing here is called {shown(topic)}; there are the rungs {names}, the codes {', '.join(known)}, "
+                     f"ids such as {rows[0].id}, and pages such as {rows[0].page}")
 
 
 # The ladder
 
 def _marked(rung: Rung, topic: str) -> List[bool]:
     """Which of a rung's answers have that status or code; empty where none has."""
-    marks = [topic in (str(status), str(code)) for status, code, _ in rung.answers]
+    marks = [topic.lstrip("-") in (str(status), str(code).lstrip("-")) for status, code, _ in rung.answers]
     return marks if any(marks) else []
 
 
@@ -194,7 +198,7 @@ def _plain(text: str) -> str:
 def _handled(request: Request) -> List[str]:
     """What was called, and in which round of questions; nothing where no handler was begun."""
     name = request.params.get(NAMED_BY.get(request.method, ""))
-    return [f"({_plain(str(name))}, round {request.round})"] if request.round else []
+    return [f"({'' if name is None else f'{_plain(str(name))}, '}round {request.round})"] if request.round else []
 
 
 def _came_to(answer: Optional[Answer]) -> str:

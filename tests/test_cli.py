@@ -198,6 +198,8 @@ class Serving(unittest.TestCase):
 
     def test_what_cannot_be_served(self):
         self.module("broken", "\n1/0")
+        self.module("painted", "raise ValueError('\\x1b[31m')")
+        self.fails("painted", says="ValueError: \\x1b[31m")
         self.module("garbled", "def")
         self.module("empty", "server = 7")
         self.module("wrong", "import os\nos.nothing")
@@ -224,7 +226,7 @@ class Serving(unittest.TestCase):
         with socket.socket() as busy:
             busy.bind(("127.0.0.1", 0))
             busy.listen()
-            self.fails("--port", str(busy.getsockname()[1]), says="in use")
+            self.fails("--port", str(busy.getsockname()[1]), says="in use; --port names another")
 
     def test_two_processes_share_a_key(self):
         keyed = [self.banner(self.start("--port", "0", "--state-key-env", "KEY", KEY="k" * 32))[0] for _ in range(2)]
@@ -251,8 +253,10 @@ class Explaining(unittest.TestCase):
             self.assertEqual(status, 0)
             self.assertIn(name, text)
             self.assertLess(len(text), len(whole))
-        status, _, err = run("explain", "banana")
-        self.assertEqual((status, len(err.splitlines())), (2, 1))
+        for topic in ("banana", "", "#top", "-1", "None", "\x1b[31m"):
+            status, _, err = run("explain", topic)
+            self.assertEqual((status, len(err.splitlines())), (2, 1))
+            self.assertNotIn("\x1b", err)
 
     def test_a_code_or_a_status_marks_its_lines(self):
         for topic in [str(error.defined) for error in ERRORS] + ["406", "413"]:
@@ -262,6 +266,7 @@ class Explaining(unittest.TestCase):
             others = [line for line in explain(topic).splitlines() if line.startswith("    answers")]
             self.assertFalse(any(topic in line.split()[1:3] for line in others), topic)
         self.assertNotIn("  > ", explain() + explain("accept"))
+        self.assertEqual((explain("32021"), explain("Accept")), (explain("-32021"), explain("accept")))
 
     def test_an_id(self):
         for topic in ("HTTP-14", "http-14"):
@@ -277,7 +282,8 @@ class Explaining(unittest.TestCase):
 
     def test_a_page(self):
         site = "https://modelcontextprotocol.io/specification/2026-07-28/"
-        for topic in ("basic/patterns/mrtr", "mrtr", site + "basic/patterns/mrtr"):
+        for topic in ("basic/patterns/mrtr", "mrtr", "MRTR", site + "basic/patterns/mrtr", "basic/patterns/mrtr.mdx",
+                      site.replace("2026-07-28", "draft") + "basic/patterns/mrtr.md#no-section-of-ours"):
             text = explain(topic)
             self.assertTrue(text.startswith("basic/patterns/mrtr\n    module   "), topic)
             self.assertIn("patterns.state_sealer", text)

@@ -139,10 +139,11 @@ class Output(Case):
     def test_content(self) -> None:
         blocks = [{"type": "text", "text": "hi"}, {"type": "image", "data": "AAAA", "mimeType": "image/png"},
                   {"type": "resource_link", "uri": "file:///x", "name": "x"},
-                  {"type": "resource", "resource": {"uri": "u", "text": "t"}}, {"type": 7}, {}]
+                  {"type": "resource", "resource": {"uri": "u\n[forged]", "text": "t"}}, {"type": 7}, {}]
         with Stub(result(content=blocks, structuredContent={"a": 1})) as stub:
             self.assertEqual(run("call", stub.url, "t").out.splitlines(), [
-                "hi", "[image, image/png, 3 octets]", "[resource_link, x, file:///x]", "[resource, u]", "[7]",
+                "hi", "[image, image/png, 3 octets]", "[resource_link, x, file:///x]", "[resource, u\\n[forged]]",
+                "[7]",
                 "[block of no type]"])
             self.assertEqual(json.loads(run("call", stub.url, "t", "--output", "json").out)["content"], blocks)
         with Stub(result(content=[], structuredContent={"a": 1})) as stub:
@@ -171,6 +172,13 @@ class Output(Case):
                 "params": {"progressToken": 1, "progress": 1, "total": 2, "message": "half\x1b"}}
         with Stub(events(note, last=said())) as stub:
             self.assertEqual(run("call", stub.url, "t"), Done(0, "ok\n", "progress 1/2 half\\x1b\n"))
+
+    def test_what_the_client_warns_of_is_a_note(self) -> None:
+        with Stub(result(tools=[TOOL, 7])) as stub:
+            done = run("list", stub.url)
+            self.assertEqual((done.status, len(done.out.splitlines())), (0, 1))
+            self.assertRegex(done.err, "^mcp_ref: .*left out.*\n$")
+            self.assertEqual(run("list", stub.url).err, done.err, "once each time")
 
     def test_on_a_terminal_progress_is_gone_before_anything_else_is_shown(self) -> None:
         screen = Terminal()
@@ -235,6 +243,8 @@ class Output(Case):
             done = run("call", stub.url, "t", "--pretty")
         self.assertIn('\n\n{\n  "jsonrpc": "2.0",\n', done.out)
         self.assertIn('        "text": "hi"\n', done.out)
+        with Stub(events({"jsonrpc": "2.0", "method": "x"}, last=said("hi"))) as stub:
+            self.assertNotIn("\n\n\n", run("call", stub.url, "t", "--pretty").out.rstrip())
         with Stub(raw(200, b"login: {\n7\n{broken\n", "text/html")) as stub:
             self.assertIn("\n\nlogin: {\n7\n{broken\n", run("call", stub.url, "t", "--pretty").out)
 
@@ -362,6 +372,9 @@ class Resources(Case):
             with open(file, "rb") as written:
                 self.assertEqual(written.read(), b"hi\n\xfb\xff")
             self.fails(run("read", stub.url, "a", "--out", folder), 2, "cannot write")
+            with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO())) as pipe:
+                self.assertEqual(main(["read", stub.url, "a", "--out", "-"]), 0)
+            self.assertEqual(pipe.buffer.getvalue(), b"hi\n\xfb\xff")
             self.assertEqual(json.loads(run("read", stub.url, "a", "--output", "json").out)["contents"], [text, blob])
 
     def test_what_is_not_there_and_what_is_empty(self) -> None:
@@ -396,6 +409,7 @@ class Prompts(Case):
     def test_without_a_terminal_it_is_named(self) -> None:
         with Stub(LISTED) as stub:
             self.fails(run("prompt", stub.url, "p", "--arg", "b=1"), 2, "the prompt p needs the argument a")
+            self.fails(run("prompt", stub.url, "p", "--no-input", stdin=Terminal("x\n")), 2, "needs the argument a")
             self.fails(run("prompt", stub.url, "p", "--arg", "a=1", "--arg", "a=2"), 2, "twice")
             self.assertEqual(run("prompt", stub.url, "p", stdin=Terminal(":cancel\n")).status, 2)
         self.assertNotIn("prompts/get", [seen.header("Mcp-Method") for seen in stub.seen])

@@ -65,6 +65,12 @@ class Lists(Case):
         self.assertEqual(screen.getvalue().splitlines(), [
             "日本()  word word word word word word", "        word word word word word word",
             "book(flight: string, seats: integer = 1, who?: object[])", "        Book a flight."])
+        screen = Terminal()
+        with Stub(result(tools=[{**PLAIN, "description": "word " * 6}, {"name": "t", "inputSchema": {}}])) as stub, \
+                mock.patch.dict("os.environ", {"COLUMNS": "20", "NO_COLOR": "1"}), contextlib.redirect_stdout(screen):
+            main(["list", stub.url])
+        self.assertEqual(screen.getvalue().splitlines(), [
+            "日本()", "    word word word", "    word word word", "t()"])
 
     def test_colours_are_for_terminals_that_want_them(self) -> None:
         for given, coloured in (((), True), (("--no-color",), False)):
@@ -196,10 +202,15 @@ class Saving(Case):
         self.assertEqual(list(self.saved()), ["image-1.png"])
         with Stub(result(content=[image])) as stub:
             done = run("call", stub.url, "t", "--save", str(self.folder / "image-1.png"))
-            self.assertEqual(done.status, 2)
-            self.assertRegex(done.err, r"^mcp_ref: cannot write to .*\n$")
-        with Stub(result(content=[{**image, "data": "!"}])) as stub:
-            self.assertEqual(run("call", stub.url, "t", "--save", str(self.folder)).status, 1)
+            self.assertEqual((done.status, done.out), (2, ""))
+            self.assertRegex(done.err, r"^mcp_ref: --save takes a folder, .*\n$")
+            self.assertEqual(run("call", stub.url, "t", "--save", "").status, 2)
+            self.assertEqual(stub.seen, [], "nothing is called in vain")
+            self.assertRegex(run("call", stub.url, "t", "--save", "/dev/null/x").err, "cannot write to /dev/null/x: ")
+        with Stub(result(content=[{**image, "data": "!"}, image])) as stub:
+            done = run("call", stub.url, "t", "--save", str(self.folder))
+            self.assertEqual(done.status, 1)
+            self.assertRegex(done.err, "^saved .*image-2.png\nmcp_ref: a blob is not Base64\n$")
 
 
 if __name__ == "__main__":

@@ -80,7 +80,7 @@ class Sent(Case):
     """What is on the wire."""
 
     def seen(self, *arguments: str, **options: Any) -> Any:
-        with Stub(raw(200, b"{}")) as stub:
+        with Stub(raw(200, b'{"result": {}}')) as stub:
             done = run("send", stub.url, *arguments, **options)
             self.assertEqual(done.status, 0, done.err)
             self.assertEqual(len(stub.seen), 1, "sent once")
@@ -149,6 +149,8 @@ class Sent(Case):
                                (["--drop-header", "X"], "no header X"), (["--drop-meta", "x"], "no x"),
                                (["--meta", "x"], "KEY=JSON"), (["--params", "[1]", "--meta", "a=1"], "no object"),
                                (["--body", "@/no/such"], "cannot read"), (["--timeout", "0"], "timeout"),
+                               (["--params", "-", "--body", "@-"], "one thing alone"),
+                               (["--meta", "a=@-", "--params", "@-"], "one thing alone"),
                                (["--id", "\udcff"], "JSON cannot say")):
             self.fails(run("send", "http://127.0.0.1:9/mcp", "m", *options), 2, words)
         self.fails(run("send", "ftp://x", "m"), 2, "http://")
@@ -158,7 +160,8 @@ class Answered(Case):
     def test_as_it_came(self) -> None:
         for script, out, status in (
                 (raw(406, b'{"error":"no"}'), 'HTTP 406 Not Acceptable\n{"error":"no"}\n', 1),
-                (raw(202, b""), "HTTP 202 Accepted\n", 0), (raw(200, b"\xff\xe2"), "HTTP 200 OK\n\\xff\\xe2\n", 0),
+                (raw(202, b""), "HTTP 202 Accepted\n", 0), (raw(200, b"\xff\xe2"), "HTTP 200 OK\n\\xff\\xe2\n", 1),
+                (raw(200, b"<html>"), "HTTP 200 OK\n<html>\n", 1), (raw(200, b""), "HTTP 200 OK\n", 1),
                 (raw(500, b"boom\n", "text/plain"), "HTTP 500 Internal Server Error\nboom\n", 1),
                 (raw(302, b"", Location="/x"), "HTTP 302 Found\n", 1)):
             with Stub(script) as stub:
@@ -173,8 +176,11 @@ class Answered(Case):
             done = run("send", stub.url, "m")
         self.assertEqual(done.status, 0)
         self.assertEqual(done.out.count("\ndata: "), 2)
-        with Stub(result(content=[], isError=True)) as stub:
-            self.assertEqual(run("send", stub.url, "m").status, 1)
+        data = b'data: {"jsonrpc": "2.0", "id": 1,\rdata: "result": {}}\r\r'
+        for script, status in ((result(content=[], isError=True), 1), (events({"jsonrpc": "2.0", "method": "x"}), 1),
+                               (raw(200, data, "text/event-stream"), 0), (raw(200, data + data[:9]), 0)):
+            with Stub(script) as stub:
+                self.assertEqual(run("send", stub.url, "m").status, status)
 
     def test_pretty_and_secret(self) -> None:
         with Stub(events({"jsonrpc": "2.0", "method": "x"}, last=result())) as stub:

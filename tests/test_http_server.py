@@ -169,6 +169,13 @@ class Framing(Wire):
             self.assertEqual((reply.status, reply.headers["connection"]), (400, "close"), raw)
             client.socket.close()
 
+    def test_what_begins_like_no_head_is_refused_at_once(self):
+        for raw in (b"\x16\x03\x01\x02\x00\x01", b"\x00", b" POST"):
+            client = self.client()
+            client.send(raw)
+            client.socket.settimeout(self.limits["arrive"] / 2)
+            self.assertEqual(client.response().status, 400)
+
     def test_a_head_too_large(self):
         for extra in (b"A: " + b"x" * 40000, b"\r\n".join(b"A%d: x" % i for i in range(200))):
             client = self.client()

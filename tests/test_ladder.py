@@ -2,6 +2,7 @@
 
 import re
 import unittest
+from typing import List
 from unittest import mock
 
 from mcp_ref import ProtocolError, Server, ToolError, form, link, roots, sampling
@@ -371,11 +372,22 @@ class Traces(unittest.TestCase):
         call(server, "echo", requestState="x")
         post(server, {"jsonrpc": "2.0", "method": "notifications/x", "params": {}})
         post(server, message("server/discover"))
+
+        @server.prompt
+        def p(a: str) -> str:
+            return a
+
+        @server.completion("p", "a")
+        def letters(value: str) -> List[str]:
+            return [value]
+
+        post(server, message("completion/complete", {"ref": {"type": "ref/prompt", "name": "p"},
+                                                     "argument": {"name": "a", "value": "x"}}))
         ends = [line.partition(" ok handler ")[2] or line.partition(": ")[2] for line in lines]
         self.assertEqual([re.sub(r" [0-9.]+ ms$", "", end) for end in ends], [
             "ok -> 200 input_required (ask, round 1)", "ok -> 200 complete isError (ask, round 2)",
             "ok -> 200 complete isError", mock.ANY, mock.ANY, "door ok accept ok framing ok -> 202",
-            "ok -> 200 complete"])
+            "ok -> 200 complete", "ok -> 200 complete (round 1)"])
         self.assertRegex(ends[3], r"^NO -> 400 -32021 .* \(ask, round 1\) [0-9.]+ ms$")
         self.assertRegex(ends[4], r"^NO -> 400 -32602 .*requestState.* [0-9.]+ ms$")
 

@@ -90,6 +90,7 @@ class Bars(unittest.TestCase):
         self.assertEqual(first, "[######                  ]  25%  1/4  one")
         self.assertRegex(second, r"^\[############            \]  50%  2/4  [0-9.e+]+/s  two$")
         self.assertEqual(end, "")
+        self.assertEqual(self.drawn((1, 2, "one"), COLUMNS="33")[0], "[#####     ]  50%  1/2  one")
 
     def test_it_fits_and_cannot_be_driven(self) -> None:
         for width in (1, 10, 40, 41):

@@ -80,7 +80,12 @@ class Forms(unittest.TestCase):
         self.assertEqual(made, accepted(mail="a@b.example"))
         made, shown = ask({"name": {"type": "string", "minLength": 1}}, "", "Ada", "s", required=["name"])
         self.assertEqual(made, accepted(name="Ada"))
-        self.assertIn("name (text, length 1 or more): That must not be empty.", shown)
+        self.assertIn("name (text, length 1 or more): \nThat must not be empty.", shown)
+        for field in ({"enum": ["r", "g"]}, {"oneOf": [{"const": "r"}, {"const": "g"}]},
+                      {"type": "array", "items": {"enum": ["r", "g"]}}):
+            made, shown = ask({"c": field}, "7", "x", "2", "s")
+            self.assertEqual(made, accepted(c=["g"] if "items" in field else "g"))
+            self.assertEqual(shown.count("That must be a number from 1 to 2, or one of the values."), 2)
         made, _ = ask({"ok": {"type": "boolean"}}, "maybe", "N", "s")
         self.assertEqual(made, accepted(ok=False))
 

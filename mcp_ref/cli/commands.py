@@ -9,6 +9,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
+from ..base.errors import TransportError
 from ..base.meta import SERVER_INFO
 from ..client.resources import octets
 from . import listing
@@ -34,8 +35,8 @@ def add_commands(commands: Any) -> None:
                       "what a file holds, - the standard input")
     read = add_command(commands, "read", _read, "read a resource", asks=True)
     read.add_argument("uri", metavar="RESOURCE")
-    read.add_argument("--out", metavar="FILE", help="write the octets to a file; without it, text is printed and "
-                      "anything else goes to standard output as it is, unless that is a terminal")
+    read.add_argument("--out", metavar="FILE", help="write the octets to a file, - for standard output; without it, "
+                      "text is printed and anything else goes to standard output as it is, unless that is a terminal")
     prompt = add_command(commands, "prompt", _prompt, "get a prompt", asks=True)
     prompt.add_argument("prompt", metavar="NAME")
     _takes_arguments(prompt, "an argument, a text")
@@ -63,10 +64,11 @@ def _discover(client: "Client", options: argparse.Namespace) -> int:
     fields = result.get("_meta")
     info = fields.get(SERVER_INFO) if isinstance(fields, dict) else None
     if isinstance(info, dict):
-        show(f"{info.get('title') or info.get('name')} {info.get('version', '')}".rstrip())
+        show(printable(f"{info.get('title') or info.get('name')} {info.get('version', '')}".rstrip()))
     for label, name in (("versions", "supportedVersions"), ("capabilities", "capabilities")):
         listed = result.get(name)
-        show(f"{label}: " + (", ".join(map(str, listed)) if isinstance(listed, (list, dict)) and listed else "none"))
+        words = map(str, listed) if isinstance(listed, (list, dict)) and listed else ["none"]
+        show(printable(f"{label}: {', '.join(words)}"))
     if isinstance(result.get("instructions"), str):
         show(result["instructions"])
     return 0
@@ -118,13 +120,16 @@ def _described(block: Dict[str, Any]) -> str:
     data = inner.get("data", inner.get("blob"))
     if isinstance(data, str):
         parts.append(f"{len(data.rstrip('=')) * 3 // 4} octets")
-    return ", ".join(parts)
+    return printable(", ".join(parts))
 
 
 def _read(client: "Client", options: argparse.Namespace) -> int:
     with options.bar as bar:
         result = client.read_resource(options.uri, on_progress=bar)
-    if options.out is not None:
+    if options.out == "-":
+        sys.stdout.buffer.writelines(map(octets, result["contents"]))
+        sys.stdout.buffer.flush()
+    elif options.out is not None:
         try:
             with open(options.out, "wb") as file:
                 file.writelines(map(octets, result["contents"]))
@@ -156,7 +161,7 @@ def _prompt(client: "Client", options: argparse.Namespace) -> int:
     if not printed(options, result):
         for message in result["messages"]:
             content = message.get("content")
-            show(f"{message.get('role')}: {_block(content if isinstance(content, dict) else {})}")
+            show(f"{printable(str(message.get('role')))}: {_block(content if isinstance(content, dict) else {})}")
     _save(options, [message["content"] for message in result["messages"] if isinstance(message.get("content"), dict)])
     return 0
 
@@ -200,9 +205,15 @@ def _complete(client: "Client", options: argparse.Namespace) -> int:
 
 def _save(options: argparse.Namespace, blocks: List[Dict[str, Any]]) -> None:
     """Write to files what can be written to files, if that was asked for."""
+    failed = None
     for block in blocks if options.save is not None else ():
         if data_of(block) is not None:
-            note(f"saved {printable(save(block, options.save))}")
+            try:
+                note(f"saved {printable(save(block, options.save))}")
+            except TransportError as error:  # the others may still be good
+                failed = error
+    if failed is not None:
+        raise failed
 
 
 def _listen(client: "Client", options: argparse.Namespace) -> int:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import functools
 import json
+import logging
 import re
 import sys
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Tuple
 
-from ..base.errors import McpError, ProtocolError
+from ..base.errors import ProtocolError
+from ..base.log import log
 from ..base.meta import LOG_LEVELS
 from ..client.elicitation import decline
 from . import screen
 from .faults import INTERRUPTED, STATUSES, UsageError
+from .saving import check_folder
 from .screen import Bar, is_terminal, paint, printable
 from .terminal import Interrupted, terminal
 
@@ -55,7 +59,8 @@ def add_parser(commands: Any, name: str, help: str, *told: str) -> argparse.Argu
         name, help=help, description="\n\n".join([help[0].upper() + help[1:] + ".", *told]), epilog=STATUSES,
         formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("url", metavar="URL", help="the MCP endpoint, such as http://127.0.0.1:8000/mcp")
-    made.add_argument("--timeout", type=float, default=60.0, metavar="S", help="seconds in all (default: 60)")
+    made.add_argument("--timeout", type=float, default=60.0, metavar="S",
+                      help="seconds in all, to listen until it is granted (default: 60)")
     made.add_argument("--raw", action="store_true", help="print the exact HTTP exchanges in place of the result")
     made.add_argument("--pretty", action="store_true", help="as --raw, with the JSON in them indented")
     made.add_argument("--no-color", action="store_true", default=argparse.SUPPRESS, help="no colours (as NO_COLOR=1)")
@@ -69,7 +74,9 @@ def _run(command: Command, options: argparse.Namespace) -> int:
     screen.colours = not options.no_color
     options.raw = options.raw or options.pretty
     options.bar, options.interrupted = Bar(sys.stderr), False
-    _check_standard_input(options)
+    check_standard_input(options)
+    if getattr(options, "save", None) is not None:
+        check_folder(options.save)
     asks = "no_input" in options and not options.no_input
     try:
         client = Client(options.url, timeout=options.timeout, headers=_headers(options.header),
@@ -79,15 +86,34 @@ def _run(command: Command, options: argparse.Namespace) -> int:
     except ValueError as error:
         raise UsageError(str(error)) from None
     options.shown_url = client.url
-    with client, options.bar:
+    with client, options.bar, _noted(options.bar):
         status = command(client, options)
     return INTERRUPTED if options.interrupted else status
 
 
-def _check_standard_input(options: argparse.Namespace) -> None:
+@contextlib.contextmanager
+def _noted(bar: Bar) -> Iterator[None]:
+    """What the client warns of is a note beside the result, not a line in the middle of the bar."""
+    handler = logging.Handler(logging.WARNING)
+
+    def emit(record: logging.LogRecord) -> None:
+        bar.clear()
+        note(f"mcp_ref: {handler.format(record)}")
+
+    handler.emit = emit  # type: ignore[method-assign]
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+
+
+def check_standard_input(options: argparse.Namespace) -> None:
+    """Raises UsageError where several options would read the standard input."""
     given = vars(options)
-    readers = [pair.endswith("=@-") for pair in given.get("arg", ())]
-    if sum([*readers, given.get("json") in ("-", "@-"), given.get("stdin", False)]) > 1:
+    readers = [pair.endswith("=@-") for name in ("arg", "meta") for pair in given.get(name, ())]
+    readers += [given.get(name) in ("-", "@-") for name in ("json", "params")]
+    if sum([*readers, *(given.get(name) == "@-" for name in ("body", "value")), given.get("stdin", False)]) > 1:
         raise UsageError("standard input can be read for one thing alone")
 
 
@@ -113,7 +139,7 @@ def _elicit(options: argparse.Namespace, params: Dict[str, Any]) -> Any:
 
 def can_ask(options: argparse.Namespace) -> bool:
     """Whether the user can be asked."""
-    return sys.stdin is not None and (options.stdin or sys.stdin.isatty())
+    return sys.stdin is not None and not options.no_input and (options.stdin or sys.stdin.isatty())
 
 
 def _log(options: argparse.Namespace, level: str, data: Any, logger: Any) -> None:
@@ -159,7 +185,7 @@ def _pretty(exchange: str) -> str:
     lines = body.split("\n")
     if re.search(r"^transfer-encoding:.*chunked", head, re.IGNORECASE | re.MULTILINE):
         lines = [line for line in lines if not re.fullmatch("[0-9A-Fa-f]{1,8}", line)]
-    return head + blank + "\n".join(map(_indented, lines)).rstrip("\n")
+    return head + blank + re.sub("\n{3,}", "\n\n", "\n".join(map(_indented, lines))).rstrip("\n")
 
 
 def _indented(line: str) -> str:
@@ -213,7 +239,7 @@ def pairs(options: argparse.Namespace) -> List[Tuple[str, str]]:
     return [(name, content_of(text)) for name, _, text in given]
 
 
-def in_a_line(error: McpError) -> str:
-    """An error in one line, an error response with its particulars."""
+def in_a_line(error: Exception) -> str:
+    """An error in one line that no terminal acts on, an error response with its particulars."""
     data = error.data if isinstance(error, ProtocolError) else None
     return printable(" ".join(str(error).split()) + ("" if data is None else " " + json.dumps(data)))

@@ -20,6 +20,8 @@ Item = Dict[str, Any]
 KINDS = {"tools": "tools", "resources": "resources", "templates": "resourceTemplates", "prompts": "prompts"}
 WIDEST = 48
 """Columns of the longest signature that the descriptions are aligned to."""
+NARROWEST = 20
+"""Columns that a description beside a signature needs."""
 MAX_DEPTH, MAX_VALUES = 6, 4
 APART = ("type", "description", "title", "default", "enum", "const", "properties", "required", "items", "prefixItems",
          "anyOf", "oneOf", "allOf", "$ref", "$defs", "definitions", "$schema")
@@ -78,22 +80,21 @@ def _first_line(item: Item) -> str:
 
 
 def _print_row(left: str, right: str, widest: int) -> None:
-    """One row: aligned, and on a terminal wrapped under its own beginning."""
-    name, bracket, rest = left.partition("(")
-    painted = paint(name, "bold", sys.stdout) + bracket + rest
-    room = columns(sys.stdout) - widest - 2 if is_terminal(sys.stdout) else 0
-    if not right or room < 20:
-        print(painted + (" " * max(widest - cells(left), 0) + "  " + right if right else ""), flush=True)
+    """One row: aligned, and on a terminal wrapped, the description beside the signature or, for want of room, below."""
+    if not is_terminal(sys.stdout):
+        print(left + (" " * (widest - cells(left)) + "  " + right if right else ""), flush=True)
         return
-    first, *more = wrap(right, room)
-    if cells(left) > widest:
-        print(painted)
-        more, left, painted = [first, *more], "", ""
-    else:
-        print(painted + " " * (widest - cells(left)) + "  " + first)
-    for line in more:
-        print(" " * (widest + 2) + line)
-    sys.stdout.flush()
+    width = columns(sys.stdout)
+    if width - widest - 2 < NARROWEST:
+        widest = 2
+    below = wrap(right, width - widest - 2) if right else []
+    beside = " " * (widest - cells(left)) + "  " + below.pop(0) if below and cells(left) <= widest else ""
+    print("\n".join([_painted(left) + beside, *(" " * (widest + 2) + line for line in below)]), flush=True)
+
+
+def _painted(signature: str) -> str:
+    name, bracket, rest = signature.partition("(")
+    return paint(name, "bold", sys.stdout) + bracket + rest
 
 
 # A signature
@@ -178,8 +179,7 @@ def _show_one(client: "Client", options: argparse.Namespace) -> int:
 
 def _print_whole(item: Item) -> None:
     """A definition, member by member: nothing of it is left out."""
-    name, bracket, rest = printable(_signature(item)).partition("(")
-    print(paint(name, "bold", sys.stdout) + bracket + rest)
+    print(_painted(printable(_signature(item))))
     for text in (item.get("title"), item.get("description")):
         _paragraph(text, 2)
     for member, what in (("inputSchema", "arguments"), ("outputSchema", "output")):

@@ -50,11 +50,9 @@ def _run(words: List[str]) -> int:
 
 
 def _words(error: Exception) -> str:
-    if isinstance(error, UsageError):
-        return " ".join(str(error).split())
     from .common import in_a_line
 
-    return in_a_line(error) if isinstance(error, McpError) else str(error)
+    return in_a_line(error)
 
 
 def _complain(words: str, status: int) -> int:

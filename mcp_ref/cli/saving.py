@@ -27,6 +27,12 @@ def data_of(block: Mapping[str, Any]) -> Optional[str]:
     return data if isinstance(data, str) else None
 
 
+def check_folder(folder: str) -> None:
+    """Raises UsageError for what can be no folder, before anything is called that may not be called twice."""
+    if not folder or os.path.lexists(folder) and not os.path.isdir(folder):
+        raise UsageError(f"--save takes a folder, which {folder!r} is not")
+
+
 def save(block: Mapping[str, Any], folder: str) -> str:
     """Write what a block holds to a new file in the folder, which is made if need be; returns its path.
 

@@ -121,6 +121,7 @@ class Bar:
         if not self._redraws:
             print(f"progress {count} {said}".rstrip(), file=self._stream, flush=True)
             return
+        width = max(columns(self._stream) - 3, 1)  # ^C may come behind it
         now = time.monotonic()
         if self._first is None:
             self._first, self._began = progress, now
@@ -128,8 +129,9 @@ class Bar:
         parts = [count, f"{rate:.3g}/s" if rate > 0 else "", said]
         if total is not None and total > 0:
             share = min(max(progress / total, 0.0), 1.0)
-            parts.insert(0, f"[{'#' * int(share * BAR):<{BAR}}] {share:4.0%}")
-        line = cut("  ".join(part for part in parts if part), columns(self._stream) - 3)  # ^C may come behind it
+            size = min(BAR, width // 3)
+            parts.insert(0, f"[{'#' * int(share * size):<{size}}] {share:4.0%}")
+        line = cut("  ".join(part for part in parts if part), width)
         print(f"\r{line}\x1b[K", end="", file=self._stream, flush=True)
         self._drawn = True
 

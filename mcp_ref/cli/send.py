@@ -17,7 +17,7 @@ from ..base.errors import ParseError
 from ..base.jsonrpc import decode, encode
 from ..base.versioning import LATEST
 from . import screen
-from .common import add_parser, content_of, exchange_printer, json_argument, octets_of
+from .common import add_parser, check_standard_input, content_of, exchange_printer, json_argument, octets_of
 from .faults import SAID_NO, UsageError
 from .screen import is_terminal, printable
 
@@ -28,7 +28,7 @@ headers that mirror METHOD and --params. Each option then changes one thing, in 
 Without its mirrors: an argument annotated with x-mcp-header, which --set-header 'Mcp-Param-NAME: VALUE' adds.
 
 A reserved key of _meta may be given without its prefix, as in --meta clientInfo=7 or --drop-meta clientCapabilities;
-'*' is _meta as a whole. The status is 0 where the answer is a result, and 1 where it is an error."""
+'*' is _meta as a whole. The status is 0 where the answer is a result, or 202 to what has no id, and else 1."""
 RESERVED = {name[len(reserved.PREFIX):]: name for name in (
     reserved.PROTOCOL_VERSION, reserved.CLIENT_INFO, reserved.CLIENT_CAPABILITIES, reserved.LOG_LEVEL)}
 CAPABILITIES: Dict[str, Any] = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}
@@ -58,6 +58,7 @@ def _send(options: argparse.Namespace) -> int:
     from ..transports.url import Address
 
     screen.colours = not options.no_color
+    check_standard_input(options)
     options.raw = options.raw or options.pretty
     try:
         address, deadline = Address(options.url), Deadline(options.timeout)
@@ -77,24 +78,24 @@ def _send(options: argparse.Namespace) -> int:
             _print(text.decode(b"", True))
     if answer and not answer.endswith(b"\n") and not options.raw:
         print(flush=True)
-    return 0 if 200 <= response.status < 300 and not _is_error(bytes(answer)) else SAID_NO
+    accepted = response.status in (202, 204) and not answer
+    return 0 if accepted or 200 <= response.status < 300 and _is_result(bytes(answer)) else SAID_NO
 
 
 def _print(text: str) -> None:
     print(printable(text, "\n\t") if is_terminal(sys.stdout) else text, end="", flush=True)
 
 
-def _is_error(answer: bytes) -> bool:
-    """Whether the last message of an answer is an error, or the result of a tool that failed."""
-    lines = [line[5:] for line in answer.splitlines() if line.startswith(b"data:")] or [answer]
+def _is_result(answer: bytes) -> bool:
+    """Whether the last message of an answer is a result, and not that of a tool that failed."""
+    from ..transports.sse import messages
+
     try:
-        message = json.loads(lines[-1])
-    except ValueError:
+        message = json.loads(([answer] + list(messages([answer], len(answer))))[-1])
+    except (ValueError, RecursionError):
         return False
-    if not isinstance(message, dict):
-        return False
-    result = message.get("result")
-    return "error" in message or isinstance(result, dict) and result.get("isError") is True
+    result = message.get("result") if isinstance(message, dict) else None
+    return isinstance(result, dict) and result.get("isError") is not True
 
 
 # The request

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 from typing import Any, List, Optional
@@ -142,6 +143,8 @@ def _serve(options: argparse.Namespace) -> int:
                              limits, options.cors, options.keep_alive, options.health)
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error
+        if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+            reason = f"{reason}; --port names another, 0 any free one"
         raise UsageError(f"cannot serve on {options.host} port {options.port}: {reason}") from None
     except ValueError as error:
         raise UsageError(str(error)) from None
@@ -173,6 +176,7 @@ def _allow_open_files() -> None:
 
 def _banner(server: Any, url: str) -> str:
     import json
+    import shlex
 
     from ..base.meta import CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION
     from ..base.versioning import LATEST
@@ -182,5 +186,6 @@ def _banner(server: Any, url: str) -> str:
     kept = "" if server.shared_key else ("\nrequestState is sealed with a key of this process alone; "
                                          "share one across processes with --state-key-env")
     return (f"{server.name} at {url}\n\n"
-            f"curl -s {url} -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' "
+            f"curl -s {shlex.quote(url)} -H 'Content-Type: application/json' "
+            "-H 'Accept: application/json, text/event-stream' "
             f"-H 'MCP-Protocol-Version: {LATEST}' -H 'Mcp-Method: tools/list' -d '{body}'\n{kept}")

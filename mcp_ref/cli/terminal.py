@@ -92,7 +92,7 @@ class _Dialogue:
             line = self._input.readline()
         except UnicodeDecodeError:
             line = ""
-        if not line:
+        if not line or not is_terminal(self._input):
             self.say("")
         command = line.strip().lower()
         if not line or command == ":cancel":
@@ -170,7 +170,7 @@ class _Dialogue:
         self.whole(f"  URL:  {params['url']}")
         self.whole(f"  Host: >>> {host} <<<")
         for warning in warnings:
-            self.say("  " + paint("Warning:", "yellow", self._output) + f" {warning}")
+            self.say("  " + paint("Warning:", "yellow", self._output) + f" {warning}", indent="    ")
         if not host:
             self.say("Declined: this is not the URL of a web page.")
             return decline()
@@ -244,6 +244,8 @@ def _value(text: str, field: Mapping[str, Any], choices: Choices) -> Any:
         raise ValueError("must be text in the encoding of this terminal")
     if violations and violations[0].keyword == "type":
         raise ValueError("must be " + KINDS.get(str(kind), "JSON of another type") if said else "must not be empty")
+    if violations and choices and violations[0].keyword in ("enum", "oneOf", "anyOf", "const"):
+        raise ValueError(f"must be a number from 1 to {len(choices)}, or one of the values")
     if violations:
         raise ValueError(violations[0].message)
     return value

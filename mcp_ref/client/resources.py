@@ -34,7 +34,7 @@ def octets(contents: Mapping[str, Any]) -> bytes:
         try:
             return base64.b64decode(digits + "=" * (-len(digits) % 4), validate=True)
         except ValueError:
-            raise TransportError("the blob of a resource is not Base64") from None
+            raise TransportError("a blob is not Base64") from None
     if not isinstance(text, str):
         raise TransportError("the contents of a resource need a text or a blob")
     return text.encode("utf-8")

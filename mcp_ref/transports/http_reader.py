@@ -114,6 +114,8 @@ class Reader:
                 break
             if len(self.buffer) >= MAX_HEAD:
                 raise refusal(431, "request header fields too large", f"a head has at most {MAX_HEAD} octets")
+            if self.buffer[:1] < b"!":  # no method begins so, but TLS does
+                raise refusal(400, "bad request", "the request line is not that of HTTP/1.1")
             self._more()
         line, _, fields = raw.partition(b"\r\n")
         match = _LINE.fullmatch(line)
