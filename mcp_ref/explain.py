@@ -64,8 +64,8 @@ def explain(topic: Optional[str] = None) -> str:
         return "\n\n".join(_page([row for row in found if _is_of(row.page, page)]) for page in pages)
     known = sorted({str(number) for rung in ALL for row in rung.answers for number in row[:2] if number})
     names = ", ".join(rung.name for rung in ALL)
-    raise ValueError(f"nothing here is called {shown(topic)}; there are the rungs {names}, the codes {', '.join(known)}, "
-                     f"ids such as {rows[0].id}, and pages such as {rows[0].page}")
+    raise ValueError(f"nothing here is called {shown(topic)}; there are the rungs {names}, the codes "
+                     f"{', '.join(known)}, ids such as {rows[0].id}, and pages such as {rows[0].page}")
 
 
 # The ladder
