@@ -66,7 +66,8 @@ class Lists(Case):
             "日本()  word word word word word word", "        word word word word word word",
             "book(flight: string, seats: integer = 1, who?: object[])", "        Book a flight."])
         screen = Terminal()
-        with Stub(result(tools=[{**PLAIN, "description": "word " * 6}, {"name": "t", "inputSchema": {}}])) as stub, \
+        tools = [{**PLAIN, "description": "word " * 6 + " \nMore."}, {"name": "t", "inputSchema": {}}]
+        with Stub(result(tools=tools)) as stub, \
                 mock.patch.dict("os.environ", {"COLUMNS": "20", "NO_COLOR": "1"}), contextlib.redirect_stdout(screen):
             main(["list", stub.url])
         self.assertEqual(screen.getvalue().splitlines(), [

@@ -76,7 +76,7 @@ def _name(item: Item) -> str:
 
 def _first_line(item: Item) -> str:
     text = str(item.get("description") or item.get("title") or "").strip()
-    return text.splitlines()[0] if text else ""
+    return text.splitlines()[0].rstrip() if text else ""
 
 
 def _print_row(left: str, right: str, widest: int) -> None:
