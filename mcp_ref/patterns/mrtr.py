@@ -22,6 +22,7 @@ by then, be it one word of its message, the answer is dropped and the question a
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import Any, Dict, List, Mapping, Optional
 from urllib.parse import unquote
 
@@ -255,10 +256,8 @@ class Round:
 
     def _gather(self, key: str, request: Mapping[str, Any]) -> None:
         """Take the answer that this request brings, unless it is incomplete."""
-        try:
+        with suppress(Incomplete):
             self._gathered[key] = [digest(request), check_answer(key, request, self._given[key])]
-        except Incomplete:
-            self._gathered.pop(key, None)
 
     @property
     def answers(self) -> Dict[str, Any]:
