@@ -1,6 +1,7 @@
 """`python3 -m tests [NAME …]`: run all tests, or the modules named, and close with `N passed, N failed`."""
 
 import logging
+import signal
 import sys
 import unittest
 from collections import Counter
@@ -69,6 +70,7 @@ def closing(counts):
 
 
 def main(names):
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's `&` has it ignored, and children inherit that
     logging.getLogger("mcp_ref").addHandler(logging.NullHandler())
     logging.getLogger("mcp_ref").propagate = False
     loader = unittest.TestLoader()
