@@ -3,10 +3,13 @@ PYTHON ?= python3
 BUILD := build
 LINT := $(BUILD)/lint
 
-.PHONY: test lint requirements mutants schema-suite conformance peers bench load dist clean
+.PHONY: test size lint requirements schema-suite conformance peers bench load mutants wasm dist clean
 
 test:
 	$(PYTHON) -m tests
+
+size:
+	$(PYTHON) -m tests.size
 
 lint: $(LINT)/done
 	$(LINT)/bin/ruff check .
@@ -40,13 +43,11 @@ bench:
 load:
 	$(PYTHON) -m tests.load
 
+wasm:
+	$(PYTHON) -m tests.wasm
+
 dist:
-	rm -rf $(BUILD)/zipapp
-	mkdir -p $(BUILD)/zipapp dist
-	cp -R mcp_ref $(BUILD)/zipapp/
-	find $(BUILD)/zipapp -name __pycache__ -prune -exec rm -r {} +
-	echo 'import mcp_ref.__main__' > $(BUILD)/zipapp/__main__.py
-	$(PYTHON) -m zipapp $(BUILD)/zipapp -o dist/mcp_ref.pyz -p '/usr/bin/env python3' -c
+	$(PYTHON) -m tests.dist
 
 clean:
 	rm -rf $(BUILD) dist

@@ -10,6 +10,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, List
 
+from .base.versioning import RELEASE
+
 if TYPE_CHECKING:
     from .authorization.introspection import Introspection
     from .authorization.resource_server import ResourceServer, static_tokens
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from .transports.calls import CallHandle
     from .transports.http_server import HTTPServer, Limits
 
-__version__ = "0.1.0"
+__version__ = RELEASE
 
 _DEFINED_IN = {
     "Server": ".server.server", "Context": ".server.context", "ToolResult": ".server.tools",

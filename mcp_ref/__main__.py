@@ -2,7 +2,7 @@
 
 import sys
 
-if not __package__:  # the folder was given to Python as a program
+if __name__ == "__main__" and not __package__:  # the folder was given to Python as a program
     sys.exit("this is a package: python3 -m NAME, where NAME is the folder's, from the folder that holds it")
 try:
     from .cli import main

@@ -1,13 +1,13 @@
 """The ladder, the requirements and the pages as text, for a reader; and the trace of a request, one line.
 
 What it tells is looked up where it stands: the rungs in ladder.LADDER, the statements in spec/requirements.tsv, the
-modules in their docstrings, and the tests, where the repository is there, in tests/requirements/bindings.py.
+modules in their docstrings, and the tests, where the repository is there, in the decorators of the tests.
 """
 
 from __future__ import annotations
 
-import ast
 import contextlib
+import glob
 import json
 import os
 import pkgutil
@@ -15,16 +15,18 @@ import re
 import sys
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
-from .base.errors import HTTPError, McpError, MethodNotFound, ProtocolError
-from .base.jsonrpc import shown
+from .base.errors import HTTPError, McpError, ProtocolError
+from .base.headers import NAMED_BY
 from .base.request import Answer, Request
-from .ladder import HANDLER, LADDER, Rung, rungs_of
-from .transports.mirrors import NAMED_BY
+from .ladder import ASIDE, HANDLER, LADDER, Rung, rungs_of
+from .lib.text import shown
 
-ALL = LADDER + (HANDLER,)
+ALL = (*LADDER, HANDLER, ASIDE)
 SITE = re.compile(r"^(?:https?://modelcontextprotocol\.io)?/?(?:specification/)?(?:(?:\d{4}-\d\d-\d\d|draft)/)?"
                   r"|\.mdx?(?=#|$)")
 IDS = re.compile(r"\b([A-Z]+)-(\d\d)\b(?: to (?:\1-)?(\d\d)\b|\.\.(\d\d)\b)?")
+PROOFS = re.compile(r"^(?: *@proves\(([^)]*)\)\n(?: *@.*\n)*)?( *)(?:class|def) (\w+)", re.M)
+TESTS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests")
 
 
 class Statement(NamedTuple):
@@ -77,11 +79,12 @@ def _marked(rung: Rung, topic: str) -> List[bool]:
 
 
 def _rung(rung: Rung, topic: str = "") -> str:
-    lines = [f"{ALL.index(rung)} {rung.name}{' (HTTP only)' if rung.http_only else ''}", f"    asks     {rung.asks}"]
+    number = "-" if rung is ASIDE else ALL.index(rung)
+    lines = [f"{number} {rung.name}{' (HTTP only)' if rung.http else ''}", f"    asks     {rung.asks}"]
     marks = _marked(rung, topic) or [False] * len(rung.answers)
     for (status, code, when), marked in zip(rung.answers, marks):
         lines.append(f"{'  > ' if marked else '    '}answers  {status}{'' if code is None else f' {code}'}  {when}")
-    return "\n".join([*lines, f"    page     {rung.page}", f"    ids      {' '.join(rung.ids)}"])
+    return "\n".join([*lines, f"    page     {rung.page}", f"    ids      {' '.join(rung.ids)}".rstrip()])
 
 
 # The requirements
@@ -93,11 +96,11 @@ def statements() -> List[Statement]:
 
 
 def _statement(row: Statement) -> str:
-    tests, reasons = _bound(row.id)
     rungs = [rung.name for rung in ALL if row.id in rung.ids]
     parts = [("level", f"{row.level} ({row.role}{'' if row.transport == 'any' else ', ' + row.transport})"),
-             ("page", row.page), ("rung", ", ".join(rungs)), ("module", ", ".join(_modules().get(row.id, ()))),
-             *(("test", test) for test in tests), *(("untested", reason) for reason in reasons)]
+             ("page", row.page), ("rung", ", ".join(rungs)), ("module", ", ".join(modules().get(row.id, ()))),
+             *(("test", test) for ids, test in claims() if row.id in ids_in(ids)),
+             *(("untested", reason) for ids, reason in untested() if row.id in ids_in(ids))]
     return "\n".join([f"{row.id}  {row.sentence}", *(f"    {name:<8} {text}" for name, text in parts if text)])
 
 
@@ -110,8 +113,8 @@ def _is_of(place: str, page: str) -> bool:
 
 def _page(rows: List[Statement]) -> str:
     """The statements of a page by section, with the modules and the rungs that are about it."""
-    modules = _modules()
-    implementing = sorted({module for row in rows for module in modules.get(row.id, ())})
+    kept = modules()
+    implementing = sorted({module for row in rows for module in kept.get(row.id, ())})
     page = rows[0].page.partition("#")[0]
     lines = [page, f"    module   {', '.join(implementing) or 'none'}"]
     lines += [f"    rung     {rung.name}" for rung in ALL if rung.page.partition("#")[0] == page]
@@ -131,37 +134,41 @@ def ids_in(text: str) -> Iterator[str]:
             yield f"{prefix}-{number:02}"
 
 
-def _modules() -> Dict[str, List[str]]:
-    """Id to the modules whose docstrings name it."""
-    found: Dict[str, List[str]] = {}
+def modules() -> Dict[str, List[str]]:
+    """Id to the modules that keep it: those whose docstrings name it, and the ladder."""
+    found = {each: ["ladder"] for rung in ALL for each in rung.ids}
     for place in pkgutil.walk_packages(sys.modules[__package__].__path__, f"{__package__}."):
         name = place.name[len(__package__) + 1:]
         file = name.replace(".", "/") + ("/__init__.py" if place.ispkg else ".py")
         with contextlib.suppress(OSError):  # a copy without its sources
             source = (pkgutil.get_data(__package__, file) or b"").decode("utf-8")
-            for each in ids_in(ast.get_docstring(ast.parse(source)) or ""):
+            for each in ids_in(source.split('"""', 2)[1] if source else ""):  # a module begins with its docstring
                 found.setdefault(each, []).append(name)
     return found
 
 
-def _bound(identity: str) -> Tuple[List[str], List[str]]:
-    """The tests that are bound to an id, and the reasons why it has none; empty away from the repository."""
-    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    file = os.path.join(root, "tests", "requirements", "bindings.py")
-    tests: List[str] = []
-    reasons: List[str] = []
-    if os.path.isfile(file):
+def claims() -> List[Tuple[str, str]]:
+    """(ids, test) of each `@proves(ids)`: module.Class or module.Class.test; none without the repository."""
+    found = []
+    for file in sorted(glob.glob(os.path.join(TESTS, "test_*.py"))):
+        owner = ""
         with open(file, encoding="utf-8") as source:
-            tree = ast.parse(source.read())
-        for node in ast.walk(tree):
-            elements = node.elts if isinstance(node, ast.Tuple) else []
-            pair = [each.value for each in elements if isinstance(each, ast.Constant) and isinstance(each.value, str)]
-            if len(pair) == 2 and identity in ids_in(pair[0]):
-                if pair[1].startswith("test_"):
-                    tests += pair[1].split()
-                else:
-                    reasons.append(pair[1])
-    return list(dict.fromkeys(tests)), reasons
+            for ids, indent, name in PROOFS.findall(source.read()):
+                if not indent:
+                    owner = f"{os.path.basename(file)[:-3]}.{name}"
+                if ids:
+                    found.append((ids, f"{owner}.{name}" if indent else owner))
+    return found
+
+
+def untested() -> List[Tuple[str, str]]:
+    """(ids, why no test proves them), as tests/requirements/untested.tsv has it; none without the repository."""
+    file = os.path.join(TESTS, "requirements", "untested.tsv")
+    if not os.path.isfile(file):
+        return []
+    with open(file, encoding="utf-8") as source:
+        rows = [line.rstrip("\n").partition("\t") for line in source]
+    return [(ids, reason) for ids, _, reason in rows]
 
 
 # The trace
@@ -173,22 +180,19 @@ def trace(request: Request, error: Optional[McpError], answer: Optional[Answer],
     the name of what it calls, and no other value; nor can it make the line more than one: what holds a blank is
     quoted, and what is long is cut.
     """
-    names = [rung.name for rung in rungs_of(request)]
-    reached = names.index(request.rung)
+    names = [*(rung.name for rung in rungs_of(request)), HANDLER.name]
     what = f"{_plain(request.method) or '?'} id={shown(request.id) if request.id is not None else '-'}:"
+    passed = [f"{name} ok" for name in names[:names.index(request.rung)]] if request.rung in names else []
     end = " ".join([*_handled(request), f"{seconds * 1000:.1f} ms"])
     if error is None:
-        last = "" if request.id is None else "handler ok " if answer is not None else "handler "
-        return " ".join([what, *(f"{name} ok" for name in names[: reached + 1]), f"{last}-> {_came_to(answer)}", end])
+        last = f"{request.rung} ok " if answer is not None else "handler "
+        return " ".join([what, *passed, f"{last}-> {_came_to(answer)}", end])
     code = f"{error.code} " if isinstance(error, ProtocolError) else ""
     status = error.status if isinstance(error, (ProtocolError, HTTPError)) else 500
     message: Any = error.message if isinstance(error, ProtocolError) else ""
     if not isinstance(message, str) or not message.isprintable() or len(message) > 200:
         message = shown(message, 200)
-    beyond = reached == len(names) - 1 and not isinstance(error, MethodNotFound)
-    passed, last = (names, "handler") if beyond else (names[:reached], names[reached])
-    refusal = f"{last} NO -> {status} {code}{message}".rstrip()
-    return " ".join([what, *(f"{name} ok" for name in passed), refusal, end])
+    return " ".join([what, *passed, f"{request.rung} NO -> {status} {code}{message}".rstrip(), end])
 
 
 def _plain(text: str) -> str:

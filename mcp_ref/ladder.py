@@ -1,31 +1,218 @@
 """The ladder: what every request is asked, in the order in which it is asked.
 
-One table. The server climbs it, `explain` and `--trace` print it, the tests walk it; none of them can drift from it.
-A rung is a small function that returns nothing or raises the error that becomes the answer; the first that raises
-answers. The rules themselves stand in the modules of their pages; this module stands above base and transports since
-its rungs come from both.
+One table, and the conditions themselves, top to bottom. A rung is a function that returns nothing or raises the error
+that becomes the answer; the first that raises answers. What is long, a codec or a grammar, is called by name. The table
+is what the server climbs, and what `explain`, the trace and the tests read, so that none of them can drift from it.
+
+What does not climb is no message, and stands in a row of its own, ASIDE: `serve` answers it ahead of the ladder. A
+notification climbs as far as framing and ends there with 202.
+
+Implements, rung by rung, the ids that the table names.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Callable, NamedTuple, Optional, Tuple
+from typing import Any, Callable, NamedTuple, Optional, Tuple
 
-from .base import jsonrpc, versioning
-from .base import meta as base_meta
-from .base.errors import MethodNotFound
-from .base.request import Request
-from .transports import endpoint
-from .transports import mirrors as mirroring
+from .base.errors import (
+    HeaderMismatch,
+    HTTPError,
+    InvalidParams,
+    InvalidRequest,
+    MethodNotFound,
+    ParseError,
+    UnsupportedProtocolVersion,
+    refusal,
+)
+from .base.headers import NAMED_BY, check_parameter, decoded
+from .base.meta import (
+    CLIENT_CAPABILITIES,
+    CLIENT_INFO,
+    LOG_LEVEL,
+    LOG_LEVELS,
+    OBJECTS,
+    PROGRESS_TOKEN,
+    PROTOCOL_VERSION,
+    malformed,
+)
+from .base.request import Head, Request
+from .base.versioning import HEADER
+from .lib.media import accepts, is_json
+from .lib.strict_json import NotJson, decode
+from .lib.text import shown
+from .lib.uri import authority
+from .server.state import State
+from .transports.endpoint import EVENT_STREAM, JSON, Endpoint
 
-if TYPE_CHECKING:
-    from .server.server import Server
+
+def octets(request: Request, state: State) -> None:
+    """There is a request: a head that is HTTP/1.1, in time and of bounded size, and a place to serve it."""
+    if request.fault is not None:  # the transport's own finding
+        raise request.fault
+
+
+def door(request: Request, state: State) -> None:
+    """Who may come in, at which door, with how much: all of it from the head, so that a refusal costs no body."""
+    head, endpoint = request.head, request.endpoint
+    assert head is not None
+    length, coding = head.headers.get("content-length"), head.headers.get("transfer-encoding")
+    if endpoint is not None:
+        known_host(head, endpoint)
+        known_origin(head, endpoint)
+        if head.target.split("?", 1)[0] != endpoint.path:
+            raise refusal(404, "not found", f"the MCP endpoint of this server is {endpoint.path}")
+        if head.method != "POST":
+            raise refusal(405, "method not allowed", "the MCP endpoint takes POST", [("Allow", "POST")])
+        if coding is not None and length is not None:
+            raise refusal(400, "bad request", "Content-Length beside Transfer-Encoding")
+        if coding is not None and coding.lower() != "chunked":
+            raise refusal(400, "bad request", "the only Transfer-Encoding taken is chunked")
+        if coding is None and length is None:
+            raise refusal(411, "length required", "Content-Length or Transfer-Encoding: chunked is required")
+        if length is not None and not (length.isascii() and length.isdigit()):
+            raise refusal(400, "bad request", "Content-Length must be one decimal number")
+        if length is not None and (len(length) > 15 or int(length) > endpoint.max_body):
+            raise endpoint.too_large()
+    if state.auth is not None:
+        state.auth.authorize(request, state.scopes_of)
+
+
+def known_host(head: Head, endpoint: Endpoint) -> None:
+    """The door's first question, at every path: a page that got here by DNS rebinding is told nothing (HTTP-02)."""
+    host = head.headers.get("host")
+    if not host or "host" in head.repeated:
+        raise refusal(400, "bad request", "exactly one Host header is required")
+    place = authority(host)
+    if place is None or not endpoint.is_called(place[0]):
+        raise refusal(403, "forbidden", f"the Host header names {shown(host)}, which this server does not know; "
+                                        "--origin URL (origins=) names a host that it is reached by")
+
+
+def known_origin(head: Head, endpoint: Endpoint) -> None:
+    """The door's second question, at every path (HTTP-02, HTTP-03)."""
+    origin = head.headers.get("origin")
+    if origin is not None and not endpoint.lets_in(origin):  # an empty one is no origin that anybody sends
+        raise refusal(403, "forbidden", "the Origin header names no origin that this server allows")
+
+
+def accept(request: Request, state: State) -> None:
+    """Accept takes both content types that an answer can have."""
+    assert request.head is not None
+    if not accepts(request.head.headers.get("accept", ""), (JSON, EVENT_STREAM)):
+        raise HTTPError(406, '{"error": "not acceptable", "detail": '
+                             '"POST requires Accept: application/json, text/event-stream"}')
+
+
+def framing(request: Request, state: State) -> None:
+    """The body is declared as JSON, and is one JSON-RPC 2.0 request or notification.
+
+    Sets id, method and params; an id that can be read before anything is refused, so that the refusal carries it.
+    """
+    if request.head is not None and not is_json(request.head.headers.get("content-type", "")):
+        raise refusal(415, "unsupported media type", "Content-Type must be application/json")
+    try:
+        message = decode(request.read_body())
+    except NotJson as error:
+        raise ParseError(f"Parse error: {error}") from None
+    if not isinstance(message, dict):
+        raise InvalidRequest("Invalid Request: body must be a single JSON-RPC request object")
+    has_id = "id" in message
+    good_id = has_id and type(message["id"]) in (str, int)
+    if good_id:
+        request.id = message["id"]
+    if message.get("jsonrpc") != "2.0":
+        raise InvalidRequest('Invalid Request: jsonrpc must be "2.0"')
+    method = message.get("method")
+    if not isinstance(method, str) or not method:
+        raise InvalidRequest("Invalid Request: method must be a non-empty string")
+    if has_id and not good_id:
+        raise InvalidRequest("Invalid Request: id must be a string or an integer")
+    request.method = method
+    params = message.get("params", {})
+    if not isinstance(params, dict):
+        raise InvalidParams("Invalid params: params must be an object")
+    request.params = params
+
+
+def version(request: Request, state: State) -> None:
+    """Header and `_meta` name one and the same version, and it is served. On stdio there is no header.
+
+    A client of another era names its version in the header alone: it is told the served ones, by which it can go on,
+    before it is told what its `_meta` lacks. Sets meta and version.
+    """
+    fields = request.params.get("_meta")
+    named = fields.get(PROTOCOL_VERSION) if isinstance(fields, dict) else None
+    header = None if request.head is None else request.head.headers.get(HEADER)
+    if request.head is not None and not header:
+        raise HeaderMismatch("Header mismatch: MCP-Protocol-Version header is required")
+    if request.head is not None and HEADER in request.head.repeated:
+        raise HeaderMismatch("Header mismatch: MCP-Protocol-Version header is repeated")
+    if header is not None and header not in state.versions and not isinstance(named, str):
+        raise UnsupportedProtocolVersion(header, state.versions)
+    if not isinstance(fields, dict):
+        raise InvalidParams("Invalid params: params._meta is required and must be an object")
+    if not isinstance(named, str):
+        raise InvalidParams(f"Invalid params: params._meta.{PROTOCOL_VERSION} is required and must be a string")
+    if header is not None and header != named:
+        raise HeaderMismatch("Header mismatch: MCP-Protocol-Version header does not match params._meta")
+    if named not in state.versions:
+        raise UnsupportedProtocolVersion(named, state.versions)
+    request.meta = fields
+    request.version = named
+
+
+def meta(request: Request, state: State) -> None:
+    """`_meta` declares the client's capabilities, and what else it holds is well-formed. Sets capabilities."""
+    fields = request.meta
+    capabilities = fields.get(CLIENT_CAPABILITIES)
+    if not isinstance(capabilities, dict):
+        raise InvalidParams(f"Invalid params: params._meta.{CLIENT_CAPABILITIES} is required and must be an object")
+    for name in OBJECTS:
+        if not isinstance(capabilities.get(name, {}), dict):
+            raise malformed(f"{CLIENT_CAPABILITIES}.{name}", "an object")
+    request.capabilities = capabilities
+    if CLIENT_INFO in fields:
+        info = fields[CLIENT_INFO]
+        if not isinstance(info, dict):
+            raise malformed(CLIENT_INFO, "an object")
+        for name in ("name", "version"):
+            if not isinstance(info.get(name), str):
+                raise malformed(f"{CLIENT_INFO}.{name}", "a string")
+    if LOG_LEVEL in fields and fields[LOG_LEVEL] not in LOG_LEVELS:
+        raise malformed(LOG_LEVEL, "one of " + ", ".join(LOG_LEVELS))
+    if PROGRESS_TOKEN in fields and type(fields[PROGRESS_TOKEN]) not in (str, int):
+        raise malformed(PROGRESS_TOKEN, "a string or an integer")
+
+
+def mirrors(request: Request, state: State) -> None:
+    """The headers that repeat the body repeat it truly, once decoded: a gateway routes on them, the server does not."""
+    head, method = request.head, request.method
+    assert head is not None
+    if head.headers.get("mcp-method") != method or "mcp-method" in head.repeated:
+        raise HeaderMismatch("Header mismatch: Mcp-Method header is required and must match the body method")
+    member = NAMED_BY.get(method)
+    if member is None:
+        return
+    name = decoded(head, "mcp-name", "Mcp-Name")
+    if name is None or name != request.params.get(member):
+        raise HeaderMismatch(f"Header mismatch: Mcp-Name header is required and must match params.{member}")
+    tool = state.tools.get(name) if method == "tools/call" else None
+    for parameter in () if tool is None else tool.mirrored:
+        check_parameter(head, parameter, request.params.get("arguments"))
+
+
+def method(request: Request, state: State) -> None:
+    """The method exists, and the capability it belongs to is advertised."""
+    if request.method not in state.methods:
+        raise MethodNotFound("Method not found")
 
 
 class Rung(NamedTuple):
     """One row of the ladder.
 
     name; asks: what it asks; answers: (HTTP status, JSON-RPC code or None, when) of each refusal; page: of the
-    specification; ids: rows of the requirements table; http_only: whether stdio does without it; check: the rule.
+    specification; ids: rows of spec/requirements.tsv; http: whether stdio does without it; notifications: whether they
+    climb it too, and after the last such rung end with 202; check: the rule, None for what is not climbed.
     """
 
     name: str
@@ -33,116 +220,92 @@ class Rung(NamedTuple):
     answers: Tuple[Tuple[int, Optional[int], str], ...]
     page: str
     ids: Tuple[str, ...]
-    http_only: bool
-    check: Callable[[Request, "Server"], None]
-
-
-def door(request: Request, server: "Server") -> None:
-    """Host, Origin, path, method, length: the door of the endpoint the request came through; then authorization.
-
-    What a browser asks before it sends, a health check and the metadata document are answered ahead of the table.
-    """
-    if request.head is not None and request.endpoint is not None:
-        request.endpoint.door(request.head)
-    if request.head is not None and server.auth is not None:
-        server.auth.authorize(request, server)
-
-
-def accept(request: Request, server: "Server") -> None:
-    """Accept takes both content types that an answer can have."""
-    if request.head is not None:
-        endpoint.accept(request.head)
-
-
-def framing(request: Request, server: "Server") -> None:
-    """The body is declared as JSON, and is one JSON-RPC 2.0 request or notification."""
-    if request.head is not None:
-        endpoint.content_type(request.head)
-    jsonrpc.framing(request)
-
-
-def version(request: Request, server: "Server") -> None:
-    """Header and `_meta` name one and the same version, and it is implemented."""
-    versioning.version(request, server.supported_versions)
-
-
-def meta(request: Request, server: "Server") -> None:
-    """`_meta` declares the client's capabilities, and what else it holds is well-formed."""
-    base_meta.meta(request)
-
-
-def mirrors(request: Request, server: "Server") -> None:
-    """The headers that repeat the body repeat it truly."""
-    mirroring.mirrors(request, server.mirrored(request))
-
-
-def method(request: Request, server: "Server") -> None:
-    """The method exists, and the capability it belongs to is advertised."""
-    if request.method not in server.methods:
-        raise MethodNotFound("Method not found")
+    http: bool
+    notifications: bool
+    check: Optional[Callable[[Request, State], None]]
 
 
 STREAMABLE = "basic/transports/streamable-http"
 
 LADDER: Tuple[Rung, ...] = (
+    Rung("octets", "a head that is HTTP/1.1, in time, of bounded size; a free place",
+         ((400, None, "no head of HTTP/1.1, or cut short"), (408, None, "did not arrive in time"),
+          (431, None, "head too large"), (503, None, "too many connections (Retry-After)")),
+         STREAMABLE + "#sending-messages", (), True, True, octets),
     Rung("door", "Host and Origin, path, POST, length and size of the body, authorization",
-         ((400, None, "no single Host, bad length"), (403, None, "foreign Host or Origin, scope missing"),
+         ((400, None, "no single Host, bad length, two tokens"), (403, None, "foreign Host or Origin, scope missing"),
           (404, None, "another path"), (405, None, "not POST (Allow: POST)"), (411, None, "no length"),
-          (413, None, "too large"),
-          (401, None, "no valid token"), (408, None, "did not arrive in time"), (431, None, "head too large"),
-          (503, None, "too many connections, or no way to verify tokens now")),
+          (413, None, "too large"), (401, None, "no valid token"), (503, None, "no way to verify tokens now")),
          STREAMABLE + "#security--endpoint",
-         ("HTTP-01", "HTTP-02", "HTTP-03", "HTTP-91", "HTTP-92", "AUTH-46", "AUTH-47", "AUTH-59", "AUTH-60", "AUTH-61"),
-         True, door),
+         ("HTTP-01", "HTTP-02", "HTTP-03", "HTTP-91", "HTTP-92"), True, True, door),
     Rung("accept", "Accept takes application/json and text/event-stream",
          ((406, None, "either is missing or has q=0"),),
-         STREAMABLE + "#sending-messages", ("HTTP-08", "HTTP-14"), True, accept),
-    Rung("framing", "Content-Type is JSON; strict UTF-8 JSON; one object; jsonrpc 2.0; method; id; params an object",
-         ((415, None, "another Content-Type"), (400, -32700, "not strict JSON"),
+         STREAMABLE + "#sending-messages", ("HTTP-08",), True, True, accept),
+    Rung("framing", "Content-Type is JSON; the body arrives; strict UTF-8 JSON; one object; jsonrpc 2.0; method; id; "
+         "params an object",
+         ((415, None, "another Content-Type"), (400, None, "the body is cut short or its chunks malformed"),
+          (408, None, "it did not arrive in time"), (413, None, "its chunks are too large"),
+          (503, None, "no room for it came free in time (Retry-After)"), (400, -32700, "not strict JSON"),
           (400, -32600, "no JSON-RPC request or notification"), (400, -32602, "params is no object")),
-         "basic/index#messages", ("BASE-02", "BASE-03", "BASE-04", "BASE-12", "HTTP-10", "TRANS-01"), False, framing),
+         "basic/index#messages", ("BASE-02", "BASE-03", "BASE-04", "HTTP-10", "TRANS-01"), False, True,
+         framing),
     Rung("version", "version header and _meta are there, say the same version, and it is implemented",
          ((400, -32020, "no header"), (400, -32022, "the header's is not implemented, and _meta names none"),
           (400, -32602, "no _meta, or no version in it"), (400, -32020, "the two differ"),
           (400, -32022, "not implemented; data names the supported ones")),
          "basic/versioning#protocol-version-negotiation",
          ("VERS-01", "META-06", "META-08", "HTTP-23", "HTTP-24", "HTTP-25", "HTTP-26", "HTTP-28", "HTTP-79"),
-         False, version),
+         False, False, version),
     Rung("meta", "clientCapabilities is an object; clientInfo, logLevel, progressToken well-formed where given",
          ((400, -32602, "not so"),),
-         "basic/index#meta", ("META-07", "META-08", "META-09", "LOG-07", "PROG-01"), False, meta),
+         "basic/index#meta", ("META-07", "META-08", "META-09", "LOG-07", "PROG-01"), False, False, meta),
     Rung("mirrors", "Mcp-Method, Mcp-Name and Mcp-Param-* equal, once decoded, what the body says",
          ((400, -32020, "missing, repeated, malformed or different"),),
          STREAMABLE + "#server-validation",
-         ("HTTP-54", "HTTP-65", "HTTP-66", "HTTP-74", "HTTP-75", "HTTP-76", "HTTP-77", "HTTP-78", "HTTP-80",
-          "HTTP-81", "HTTP-82", "HTTP-84"), True, mirrors),
+         ("HTTP-65", "HTTP-66", "HTTP-75", "HTTP-77", "HTTP-78", "HTTP-80", "HTTP-81", "HTTP-82"), True, False,
+         mirrors),
     Rung("method", "the method exists and its capability is advertised",
-         ((404, -32601, "not so"),),
-         STREAMABLE + "#protocol-version-header", ("HTTP-27",), False, method),
+         ((404, -32601, "not so; to initialize, with the supported versions"),),
+         STREAMABLE + "#protocol-version-header", ("HTTP-27",), False, False, method),
 )
+
 HANDLER = Rung(
     "handler", "what lies beyond the ladder: the method's own parameters, and what it needs of the client",
     ((400, -32602, "unknown tool, prompt, resource or cursor; bad arguments; a requestState that is not ours"),
-     (400, -32021, "needs a capability that the request does not declare; data names it"),
-     (500, -32603, "the server's own fault, told to its log alone"), (429, 1429, "asked too often"),
-     (503, 1503, "too many subscriptions"), (200, None, "an application's own error code")),
-    "basic/index#error-codes", ("META-12", "META-13", "MRTR-09", "MRTR-15", "BASE-23"), False, method)
+     (200, None, "a tool's bad arguments or its failure: a result with isError"),
+     (403, None, "the token lacks a scope of what is called"),
+     (400, -32021, "needs capabilities that the request does not declare; data names them all"),
+     (404, -32601, "raised by the handler"), (500, -32603, "the server's own fault, told to its log alone"),
+     (429, 1429, "asked too often"), (503, 1503, "too many subscriptions"), (200, None, "an application's own code")),
+    "basic/index#error-codes", (), False, False, None)
 
-_STDIO = tuple(rung for rung in LADDER if not rung.http_only)
+ASIDE = Rung(
+    "aside", "what is no message and climbs nothing: a health check, a browser's preflight, the metadata document; of "
+    "these too the door asks Host and Origin first",
+    ((200, None, "the server lives; the document"), (204, None, "what a page may send"),
+     (405, None, "neither GET nor HEAD (Allow: GET, HEAD)")),
+    "basic/authorization/authorization-server-discovery#protected-resource-metadata-discovery-requirements", (), True,
+    False, None)
+
+_STDIO = tuple(rung for rung in LADDER if not rung.http)
 
 
 def rungs_of(request: Request) -> Tuple[Rung, ...]:
-    """The rungs that a request climbs: without an HTTP head some fall away."""
-    return LADDER if request.head is not None else _STDIO
+    """The rungs that a request has to climb, by where it came from."""
+    return _STDIO if request.head is None else LADDER
 
 
-def climb(request: Request, server: "Server") -> None:
+def climb(request: Request, state: State) -> None:
     """Ask `request` everything. Raises what the first refusing rung raises; `request.rung` is how far it came.
 
-    A notification is done once its framing is known to be good: no later rung is defined for it.
+    Called again for a request whose body was not there yet, it goes on from that rung.
     """
-    for rung in rungs_of(request):
-        request.rung = rung.name
-        rung.check(request, server)
-        if request.id is None and request.method:
+    rungs: Any = rungs_of(request)
+    if request.rung:
+        rungs = rungs[[rung.name for rung in rungs].index(request.rung):]
+    for rung in rungs:
+        if request.method and request.id is None and not rung.notifications:
             return
+        request.rung = rung.name
+        rung.check(request, state)
+    request.rung = HANDLER.name

@@ -7,6 +7,8 @@ import unittest
 from collections import Counter
 from pathlib import Path
 
+from . import record
+
 
 class Result(unittest.TextTestResult):
     """Counts each test once, whatever its subtests did: `counts` of passed, failed and skipped are all tests run.
@@ -73,12 +75,14 @@ def main(names):
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's `&` has it ignored, and children inherit that
     logging.getLogger("mcp_ref").addHandler(logging.NullHandler())
     logging.getLogger("mcp_ref").propagate = False
+    record.begin()
     loader = unittest.TestLoader()
     root = Path(__file__).resolve().parent.parent
     if names:
         suite = loader.loadTestsFromNames([f"tests.{name}" for name in names])
     else:
         suite = loader.discover(str(root / "tests"), top_level_dir=str(root))
+    suite.addTests(record.tests(whole=not names))
     result = run(suite, sys.stderr)
     for test, reason in result.skipped:
         print(f"skipped {test}: {reason}")

@@ -17,7 +17,7 @@ import tarfile
 from pathlib import Path
 from typing import Any, Dict, Iterator, List, Tuple
 
-from mcp_ref.base.json_schema import DRAFT_07, DRAFT_2020_12, SchemaError, compile_schema
+from mcp_ref.lib.json_schema import DRAFT_07, DRAFT_2020_12, SchemaError, compile_schema
 
 PACKAGE, VERSION = "jsonschema", "4.26.0"
 BUILD = Path(__file__).resolve().parent.parent / "build" / "schema-suite"

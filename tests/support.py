@@ -1,21 +1,51 @@
 """What the tests share: requests as a client writes them, the server without a socket, and a raw socket."""
 
+import contextlib
 import copy
+import importlib
+import io
 import json
+import os
+import re
 import socket
+import sys
 import time
+import unittest
 from pathlib import Path
-from typing import Any, Callable, Dict, NamedTuple, Optional
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple, TypeVar
+from unittest import mock
 
-from mcp_ref.base.meta import CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION
+from mcp_ref import Server, cli
+from mcp_ref.base.headers import mirrored_headers
+from mcp_ref.base.meta import CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION
 from mcp_ref.base.request import Head, Request
 from mcp_ref.base.versioning import LATEST
 from mcp_ref.transports.endpoint import Endpoint
-from mcp_ref.transports.mirrors import mirrored_headers
+from mcp_ref.transports.http_server import HTTPServer
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
 ALL_CAPABILITIES = {"elicitation": {"form": {}, "url": {}}, "sampling": {"tools": {}, "context": {}}, "roots": {}}
+LISTS = ("tools/list", "prompts/list", "resources/list", "resources/templates/list")
+Test = TypeVar("Test")
+
+
+def proves(*ids: str) -> Callable[[Test], Test]:
+    """Name what a test, or every test of a class, fails without: requirements and recorded cases.
+
+    ids: of mcp_ref/spec/requirements.tsv, "HTTP-35..39" for a range, or such as "C021" of ../shared/cases. They are
+    read where they stand (explain.claims). A rule is broken only if one of its tests fails, so a rule with two halves
+    (both ends of the wire, say) has a test for each.
+    """
+    for each in ids:
+        if not re.fullmatch(r"[A-Z]+-\d\d(\.\.\d\d)?|C\d{3}", each):
+            raise ValueError(f"not an id or a range of ids: {each}")
+    return lambda test: test
+
+
+def not_on_wasm(why):
+    """Marks a test that cannot be on WebAssembly; tests/wasm skips by itself what asks for threads or sockets."""
+    return unittest.skipIf(sys.platform in ("emscripten", "wasi"), why)
 
 
 def meta(capabilities: Optional[Dict[str, Any]] = None, **more: Any) -> Dict[str, Any]:
@@ -28,6 +58,14 @@ def message(method: str, params: Optional[Dict[str, Any]] = None, id: Any = 1,
             capabilities: Optional[Dict[str, Any]] = None) -> Dict[str, Any]:
     """A valid JSON-RPC request."""
     return {"jsonrpc": "2.0", "id": id, "method": method, "params": {"_meta": meta(capabilities), **(params or {})}}
+
+
+def asking(tool: str, token: Any = None, level: Any = None, id: Any = 1, **arguments: Any) -> Dict[str, Any]:
+    """tools/call with a progress token and a log level."""
+    more = {} if token is None else {"progressToken": token}
+    if level is not None:
+        more[LOG_LEVEL] = level
+    return message("tools/call", {"name": tool, "arguments": arguments, "_meta": meta(**more)}, id)
 
 
 def headers(body: Dict[str, Any], **more: Any) -> Dict[str, str]:
@@ -113,6 +151,169 @@ def at_some_pace(attempt: Callable[[float], None], seconds: float = 0.2) -> None
         except Exception:  # of any kind: a time that was too short shows in many ways
             pass
     attempt(125 * seconds)
+
+
+def run_command(*arguments: str, **environment: str) -> Tuple[Any, str, str]:
+    """(status, standard output, standard error) of one command line, in this process; its input is empty."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.ExitStack() as changed:
+        changed.enter_context(contextlib.redirect_stdout(out))
+        changed.enter_context(contextlib.redirect_stderr(err))
+        changed.enter_context(mock.patch.object(sys, "stdin", io.StringIO()))
+        changed.enter_context(mock.patch.dict(os.environ, environment))
+        changed.enter_context(mock.patch("logging.basicConfig"))
+        try:
+            status: Any = cli.main(list(arguments))
+        except SystemExit as stop:
+            status = stop.code
+    return status, out.getvalue(), err.getvalue()
+
+
+@contextlib.contextmanager
+def working_in(folder: Path) -> Iterator[None]:
+    """As a process of its own with that current folder: what is imported from below it is forgotten again."""
+    before, path = os.getcwd(), list(sys.path)
+    os.chdir(folder)
+    importlib.invalidate_caches()
+    try:
+        yield
+    finally:
+        os.chdir(before)
+        sys.path[:] = path
+        for name, module in list(sys.modules.items()):
+            if (getattr(module, "__file__", None) or "").startswith(str(folder)):
+                del sys.modules[name]
+
+
+def echo_server() -> Server:
+    """A server with the tool `echo`, which returns its text."""
+    server = Server("echoing", "1")
+
+    @server.tool
+    def echo(ctx: Any, text: str = "") -> str:
+        return text
+
+    return server
+
+
+def full_server(**options: Any) -> Server:
+    """A server with one of each, which `ask` asks for a name, and `work` tells how far it is."""
+    server = Server("full", "1", logging=True, **options)
+
+    @server.tool
+    def echo(ctx: Any, text: str = "") -> str:
+        return text
+
+    @server.tool
+    def ask(ctx: Any) -> str:
+        return ctx.elicit("Who?", {"name": {"type": "string"}}, "who")["name"]
+
+    @server.tool
+    def work(ctx: Any) -> str:
+        ctx.progress(1, total=2)
+        ctx.log("info", "half way")
+        ctx.progress(2, total=2)
+        return "done"
+
+    @server.tool
+    def broken(ctx: Any) -> str:
+        raise RuntimeError("out of order")
+
+    @server.resource("demo://one", name="one")
+    def one() -> str:
+        return "1"
+
+    @server.resource("demo://{key}", name="any")
+    def any_of(key: str) -> str:
+        if key == "broken":
+            raise RuntimeError("out of order")
+        return key
+
+    @server.prompt
+    def greet(tone: str = "kind") -> str:
+        return tone
+
+    server.completion("greet", "tone")(lambda value: ["kind", "curt"])
+    return server
+
+
+def raising(error: BaseException) -> Callable[[], str]:
+    """A handler that raises `error`."""
+    def handler() -> str:
+        raise error
+
+    return handler
+
+
+def accept(**content: Any) -> Dict[str, Any]:
+    """The answer of a user who fills in a form."""
+    return {"action": "accept", "content": content}
+
+
+class Talk:
+    """A client that answers what it is asked, and keeps that round by round. target: what it calls, as params."""
+
+    def __init__(self, server: Server, method: str = "tools/call", **target: Any) -> None:
+        self.server, self.method, self.target = server, method, target
+        self.asked: List[Dict[str, Any]] = []
+
+    def once(self, **more: Any) -> Reply:
+        reply = post(self.server, message(self.method, {**self.target, **more}))
+        if "result" in reply.body and reply.result["resultType"] == "input_required":
+            self.asked.append(reply.result.get("inputRequests", {}))
+        return reply
+
+    def run(self, answer: Any, rounds: int = 12) -> Reply:
+        """The last reply. answer: gives the answer to one request."""
+        reply = self.once()
+        while "result" in reply.body and reply.result["resultType"] == "input_required" and rounds:
+            rounds -= 1
+            requests = reply.result.get("inputRequests", {})
+            reply = self.once(requestState=reply.result["requestState"],
+                              inputResponses={key: answer(request) for key, request in requests.items()})
+        return reply
+
+    @property
+    def messages(self) -> List[str]:
+        return [request["params"]["message"] for requests in self.asked for request in requests.values()]
+
+
+def served(handler: Any, method: str) -> Tuple[Server, Talk]:
+    """A server on which `handler` is what the method of that name reaches, and a Talk with it."""
+    server = Server("served", "1")
+    if method == "tools/call":
+        server.add_tool(handler, name="it")
+        return server, Talk(server, method, name="it")
+    if method == "prompts/get":
+        server.add_prompt(handler, name="it")
+        return server, Talk(server, method, name="it")
+    server.add_resource("x://it", handler, name="it")
+    return server, Talk(server, method, uri="x://it")
+
+
+class Timed(unittest.TestCase):
+    """Tests of what takes milliseconds, and could take minutes."""
+
+    def soon(self, function: Callable[..., Any], *arguments: Any, seconds: float = 3.0) -> Any:
+        before = time.monotonic()
+        result = function(*arguments)
+        self.assertLess(time.monotonic() - before, seconds)
+        return result
+
+
+class ServerCase(unittest.TestCase):
+    """Tests of a server over a socket: what is started and connected here ends with the test."""
+
+    def serve(self, server: Server, **options: Any) -> HTTPServer:
+        """Start it. options: of HTTPServer. Clients go to the one that was started last."""
+        self.http = HTTPServer(server, port=0, **options).start()
+        self.addCleanup(self.http.stop)
+        return self.http
+
+    def client(self, timeout: float = 10.0) -> "RawClient":
+        made = RawClient(self.http.url, timeout)
+        self.addCleanup(made.socket.close)
+        return made
 
 
 class RawResponse(NamedTuple):

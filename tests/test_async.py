@@ -12,17 +12,13 @@ from typing import Any, List
 
 from mcp_ref import Server
 from mcp_ref.base.request import Request
-from mcp_ref.patterns.cancellation import Cancelled
+from mcp_ref.patterns.notifications import Cancelled
 from mcp_ref.transports.http_server import HTTPServer
 
-from .support import RawClient, call, message
+from .support import RawClient, accept, call, message, not_on_wasm
 
 TaskGroup: Any = getattr(asyncio, "TaskGroup", None)
 NAME = {"name": {"type": "string"}}
-
-
-def accept(**content):
-    return {"action": "accept", "content": content}
 
 
 class OneLoop(unittest.TestCase):
@@ -68,6 +64,7 @@ class OneLoop(unittest.TestCase):
             self.assertEqual(call(server, "put").text, "put")
             self.assertEqual(got.result(30).text, "handed over")
 
+    @not_on_wasm("needs threads")
     def test_a_task_that_would_end_the_process_ends_nothing_else(self) -> None:
         server = Server("s", "1")
 
@@ -94,6 +91,7 @@ class OneLoop(unittest.TestCase):
     async def leave() -> None:
         sys.exit(3)
 
+    @not_on_wasm("needs threads")
     def test_a_handler_that_stops_the_loop_stops_nobody(self) -> None:
         server = Server("s", "1")
 
@@ -105,6 +103,7 @@ class OneLoop(unittest.TestCase):
 
         self.assertEqual([call(server, "stop").text, call(server, "stop").text], ["goes on"] * 2)
 
+    @not_on_wasm("JavaScript awaits whatever a promise is resolved with")
     def test_whatever_can_be_awaited_is(self) -> None:
         server = Server("s", "1")
 
@@ -125,6 +124,7 @@ class OneLoop(unittest.TestCase):
         with self.assertLogs("mcp_ref", "ERROR"):
             self.assertIn("await it", call(server, "forgotten").text)
 
+    @not_on_wasm("needs threads")
     def test_the_loop_ends_with_its_server(self) -> None:
         threads: List[threading.Thread] = []
 

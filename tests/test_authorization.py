@@ -8,10 +8,12 @@ from mcp_ref import Server
 from mcp_ref.authorization.resource_server import THIS_RESOURCE, ResourceServer, canonical, static_tokens
 from mcp_ref.base.errors import TransportError
 from mcp_ref.base.request import Head, Request
-from mcp_ref.server.running import principal_name
+from mcp_ref.server.invoke import principal_name
 from mcp_ref.transports.endpoint import Endpoint
 from mcp_ref.transports.http_server import HTTPServer
 from tests.support import RawClient, call, exchange, headers, message, post, stdio
+
+from .support import proves
 
 RESOURCE = "https://h.example/mcp"
 ISSUER = "https://as.example"
@@ -85,12 +87,14 @@ class Tokens(unittest.TestCase):
         reply = call(self.server, "who", extra=fields, **more)
         return reply.status, reply.headers.get("WWW-Authenticate", "")
 
+    @proves("AUTH-42", "AUTH-46", "AUTH-59", "AUTH-60", "AUTHSEC-32", "ASDISC-05")
     def test_no_token(self) -> None:
         bare = (401, CHALLENGE + ', scope="mcp"')
         for value in (None, "", "Bearer", "Bearer  ", "Basic YTpi", "alice", "Bearer\talice"):
             with self.subTest(authorization=value):
                 self.assertEqual(self.challenge({"authorization": value}), bare)
 
+    @proves("AUTH-46..49", "AUTH-51", "AUTH-52", "AUTHSEC-04", "AUTHSEC-30", "AUTHSEC-32..34")
     def test_what_is_wrong_with_a_token_is_not_told(self) -> None:
         for token in ("unknown", "late", "early", "elsewhere", "slashed", "unbound", "misissued", "anonymous",
                       "inactive", "badexp", "nanexp", "a b", "alice,", "älice", "alice, Bearer alice", "ali=ce"):
@@ -101,17 +105,20 @@ class Tokens(unittest.TestCase):
         reply = call(self.server, "who", extra=bearer("alice"))
         self.assertEqual(json.loads(reply.text)["sub"], "alice")
 
+    @proves("AUTH-42", "AUTH-46", "AUTHSEC-32")
     def test_good_tokens(self) -> None:
         for value in ("Bearer alice", "bearer alice", "BEARER   alice", "Bearer timely", "Bearer shouted",
                       "Bearer machine", "Bearer root"):
             with self.subTest(authorization=value):
                 self.assertEqual(self.challenge({"authorization": value}), (200, ""))
 
+    @proves("AUTH-61")
     def test_two_headers_are_malformed(self) -> None:
         reply = post(self.server, message("tools/list"), bearer("alice, Bearer alice"), repeated=["authorization"])
         self.assertEqual(reply.status, 400)
         self.assertIn('error="invalid_request"', reply.headers["WWW-Authenticate"])
 
+    @proves("AUTH-42", "AUTH-46", "AUTH-61", "AUTHSEC-32")
     def test_token_in_the_query(self) -> None:
         for query in ("access_token=alice", "a=1&access_token=alice", "acc%65ss_token=alice", "access_token"):
             for fields, status in (({}, 401), (bearer("alice"), 400)):
@@ -123,6 +130,7 @@ class Tokens(unittest.TestCase):
                     self.assertEqual(reply.status, status)
                     self.assertNotIn("alice", json.dumps([reply.body, reply.headers]))
 
+    @proves("ELIC-24")
     def test_principal_is_the_claims_and_the_token_is_gone(self) -> None:
         seen: List[Any] = []
 
@@ -130,12 +138,13 @@ class Tokens(unittest.TestCase):
             seen.append(request)
             return {}
         made = server(auth(lambda token: {"sub": "bob", "scope": "mcp", "aud": THIS_RESOURCE, "raw": token}))
-        made.methods = {**made.methods, "tools/list": listed}
+        made.state.methods = {**made.state.methods, "tools/list": listed}
         self.assertEqual(post(made, message("tools/list"), bearer("s3cret")).status, 200)
         request = seen[0]
         self.assertEqual(request.principal, {"sub": "bob", "scope": "mcp", "aud": RESOURCE})
         self.assertNotIn("s3cret", repr(request.head))
 
+    @proves("AUTHSEC-30")
     def test_before_the_body_and_after_the_door(self) -> None:
         def unread() -> bytes:
             raise AssertionError("the body was read")
@@ -146,6 +155,7 @@ class Tokens(unittest.TestCase):
         self.assertEqual(get(self.server, "/mcp", "OPTIONS").status, 405)
         self.assertEqual(get(self.server, "/other").status, 404)
 
+    @proves("AUTHSEC-31")
     def test_notifications_need_a_token_too(self) -> None:
         note = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
         self.assertEqual(post(self.server, note).status, 401)
@@ -196,6 +206,7 @@ class Tokens(unittest.TestCase):
         self.assertNotIn("s3cret", "".join(lines))
 
 
+@proves("ELIC-24", "ELIC-34")
 class Principals(unittest.TestCase):
     """What sealed tokens are bound to."""
 
@@ -211,6 +222,7 @@ class Principals(unittest.TestCase):
         self.assertEqual(len(names), 6)
         self.assertEqual(self.name(sub="a", client_id="x"), self.name(sub="a", client_id="y"))
 
+    @proves("AUTHSEC-31")
     def test_request_state_of_another(self) -> None:
         made = server()
 
@@ -232,6 +244,7 @@ class Metadata(unittest.TestCase):
     PLACES = ("/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-protected-resource",
               "/.well-known/oauth-protected-resource?x=1")
 
+    @proves("AUTH-07", "AUTH-11", "ASDISC-01", "ASDISC-02", "ASDISC-05")
     def test_document(self) -> None:
         made = server(auth(resource_name="Travel", resource_documentation="https://h.example/docs#auth"))
         for place in self.PLACES:
@@ -253,6 +266,7 @@ class Metadata(unittest.TestCase):
             reply = get(server(), self.PLACES[0], method)
             self.assertEqual((reply.status, reply.headers["Allow"]), (405, "GET, HEAD"))
 
+    @proves("HTTP-02", "HTTP-03")
     def test_host_and_origin_are_the_doors(self) -> None:
         self.assertEqual(get(server(), self.PLACES[0], host="rebound.example").status, 403)
         self.assertEqual(get(server(), self.PLACES[0], origin="https://evil.example").status, 403)
@@ -271,6 +285,7 @@ class Metadata(unittest.TestCase):
                             ("https://h/a/", "https://h/a/"), ("api://H", "api://H"), ("https://h:99/", "https://h:99")):
             self.assertEqual(canonical(given), made)
 
+    @proves("AUTH-07", "AUTH-11", "ASDISC-01", "ASDISC-02")
     def test_what_cannot_be_used(self) -> None:
         def make(resource: Any = RESOURCE, servers: Any = (ISSUER,), **options: Any) -> Callable[[], Any]:
             return lambda: ResourceServer(static_tokens({}), resource, servers, **options)
@@ -292,6 +307,7 @@ class Metadata(unittest.TestCase):
         self.assertTrue(reply.headers["WWW-Authenticate"].endswith(', realm="travel"'))
 
 
+@proves("AUTH-49", "AUTH-59", "AUTH-60")
 class OverSockets(unittest.TestCase):
     """C086, as listed."""
 

@@ -42,8 +42,11 @@ from tests.stub_http import (
     tool,
 )
 
+from .support import proves
+
 
 class Requests(ClientCase):
+    @proves("BASE-02")
     def test_a_request_on_the_wire(self) -> None:
         with self.talk(said(), headers={"X-Team": "blue"}) as (stub, client):
             client.call_tool("t", {"a": 1})
@@ -132,11 +135,13 @@ class Requests(ClientCase):
 
 
 class Answers(ClientCase):
+    @proves("HTTP-74")
     def test_json_with_parameters_and_odd_case(self) -> None:
         body = b'{"jsonrpc":"2.0","id":1,"result":{"content":[]}}'
         with self.talk(raw(200, body, "Application/JSON; charset=utf-8")) as (_, client):
             self.assertEqual(client.call_tool("t"), {"content": []}, "no resultType counts as complete (BASE-11)")
 
+    @proves("BASE-09", "TRANS-01", "C004")
     def test_what_is_no_response_to_the_request(self) -> None:
         wrapped = {"jsonrpc": "2.0", "id": 1, "result": {}}
         cases = [
@@ -264,6 +269,7 @@ class Versions(ClientCase):
                 self.assertEqual(len(stub.seen), 1)
 
 
+@proves("C012", "C016")
 class Mirrors(ClientCase):
     def test_values_that_need_the_sentinel(self) -> None:
         cases: List[Tuple[Any, Any]] = [  # C016
@@ -286,6 +292,7 @@ class Mirrors(ClientCase):
             client.call_tool("t", {"v": "next"})
             self.assertEqual(stub.seen[-1].header("Mcp-Param-V"), "next")
 
+    @proves("HTTP-40", "TOOL-27")
     def test_integers_out_of_range(self) -> None:
         with self.talk(result(tools=[mirroring("t", "n", "integer", "N")]), said()) as (stub, client):
             client.list_tools()
@@ -334,6 +341,7 @@ class Mirrors(ClientCase):
             self.assertEqual(len(stub.seen), 1)
 
 
+@proves("C048")
 class Tools(ClientCase):
     def test_structured_content_is_checked(self) -> None:
         schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
@@ -378,6 +386,7 @@ class Tools(ClientCase):
             self.assertTrue(client.call_tool("t")["isError"])
 
 
+@proves("TRANS-02", "TRANS-03")
 class AgainstTheServer(unittest.TestCase):
     def test_the_whole_way(self) -> None:
         server = Server("test", "1")

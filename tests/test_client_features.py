@@ -11,7 +11,10 @@ from mcp_ref.server.server import Server
 from mcp_ref.transports.http_server import HTTPServer
 from tests.stub_http import ClientCase, asks, error, result
 
+from .support import proves
 
+
+@proves("C053")
 class Resources(ClientCase):
     def test_both_codes_mean_not_found(self) -> None:
         script = [error(-32002, "gone", status=200, data={"uri": "u"}), error(-32602), result(contents=[])]
@@ -65,6 +68,7 @@ class Resources(ClientCase):
             self.assertEqual(caught.exception.data, {"uri": "demo://none"})
 
 
+@proves("C054")
 class Prompts(ClientCase):
     def test_an_argument_that_is_none_is_left_out(self) -> None:
         with self.talk(result(messages=[])) as (stub, client):  # C054

@@ -8,11 +8,13 @@ from typing import Any, Dict, Iterator, List
 from mcp_ref.base.errors import HTTPError, InvalidParams, InvalidRequest, MethodNotFound, Timeout, TransportError
 from mcp_ref.base.meta import SUBSCRIPTION_ID
 from mcp_ref.client.client import Client
-from mcp_ref.client.subscription import Subscription
+from mcp_ref.client.subscription import Listener
 from mcp_ref.server.server import Server
 from mcp_ref.transports.http_server import HTTPServer
 from tests.stub_http import Answer, ClientCase, Seen, error, events, message, raw, result
 from tests.support import at_some_pace
+
+from .support import proves
 
 TOOLS = "notifications/tools/list_changed"
 ACK = "notifications/subscriptions/acknowledged"
@@ -29,6 +31,7 @@ def ack(id: Any = 1, **honoured: Any) -> Dict[str, Any]:
 DONE = result(_meta={SUBSCRIPTION_ID: 1})
 
 
+@proves("C037")
 class Opening(ClientCase):
     def test_the_request_and_what_is_honoured(self) -> None:
         with self.talk(events(ack(toolsListChanged=True), last=DONE)) as (stub, client):
@@ -102,6 +105,7 @@ class Opening(ClientCase):
                 client.listen(tools=True, timeout=0.2)
 
 
+@proves("C035")
 class Reading(ClientCase):
     def test_only_what_carries_the_typed_id_is_handed_on(self) -> None:
         other = [note("1"), note(99), note(True), note(1.0), note(None), {"jsonrpc": "2.0", "method": TOOLS},
@@ -164,12 +168,12 @@ class Reading(ClientCase):
 
     def test_closed_by_another_thread(self) -> None:
         with self.talk(self.open_until_closed()) as (self.stub, client):
-            for close in (Subscription.close, lambda _: client.close()):
+            for close in (Listener.close, lambda _: client.close()):
                 subscription = client.listen(tools=True)
                 got: List[Any] = []
                 ended = threading.Event()
 
-                def read(subscription: Subscription = subscription, got: List[Any] = got,
+                def read(subscription: Listener = subscription, got: List[Any] = got,
                          ended: threading.Event = ended) -> None:
                     got.extend(subscription)
                     ended.set()
@@ -200,6 +204,7 @@ class Reading(ClientCase):
         self.assertIn("acknowledged", seen[0][1])
 
 
+@proves("C037")
 class AgainstTheServer(unittest.TestCase):
     def setUp(self) -> None:
         self.server = Server("test", "1")

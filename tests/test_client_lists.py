@@ -9,7 +9,10 @@ from mcp_ref.base.errors import InvalidParams, ProtocolError, TransportError
 from mcp_ref.client import client as client_module
 from tests.stub_http import Answer, ClientCase, Seen, error, message, mirroring, result, said, tool
 
+from .support import proves
 
+
+@proves("C057", "C059")
 class Pages(ClientCase):
     def test_all_pages_with_cursors_as_they_came(self) -> None:
         script = [result(tools=[tool("a", {})], nextCursor=""), result(tools=[], nextCursor="x y"),

@@ -30,6 +30,8 @@ from mcp_ref.base.errors import MethodNotFound, ResourceNotFound, TooManySubscri
 from mcp_ref.patterns.subscriptions import MAX_QUEUED
 from tests.support import at_some_pace
 
+from .support import not_on_wasm
+
 FIELDS = {"agree": {"type": "boolean"}}
 
 
@@ -164,6 +166,7 @@ class InProcess(unittest.TestCase):
             client.call_tool("where", {"region": "x" * 5_000_000})
         self.assertEqual(caught.exception.status, 413)
 
+    @not_on_wasm("needs threads")
     def test_a_plain_call_runs_in_the_thread_of_its_caller(self) -> None:
         with Client(made()) as client:
             here = threading.current_thread().name
@@ -180,6 +183,7 @@ class InProcess(unittest.TestCase):
         self.assertEqual(result["content"][0]["text"], "a booked")
         self.assertEqual(heard, [(1, 2, "asking")])
 
+    @not_on_wasm("needs threads")
     def test_notifications_arrive_while_the_handler_runs(self) -> None:
         server = Server("s", "1")
         heard = threading.Event()

@@ -18,8 +18,10 @@ from mcp_ref.base.errors import (
 from mcp_ref.base.meta import LOG_LEVEL
 from mcp_ref.client.client import Client
 from mcp_ref.transports.calls import Deadline
-from mcp_ref.transports.connection import _without_secrets
+from mcp_ref.transports.exchange import _without_secrets
 from tests.stub_http import ClientCase, Stub, events, raw, said
+
+from .support import proves
 
 
 class Streams(ClientCase):
@@ -27,6 +29,7 @@ class Streams(ClientCase):
         return {"jsonrpc": "2.0", "method": "notifications/progress",
                 "params": {"progressToken": token, "progress": value, **more}}
 
+    @proves("BASE-24")
     def test_progress_of_this_request_alone(self) -> None:
         heard: List[Any] = []
         notes = [b": hello\r\n\r\n", b"event: message\r\nid: 1\r\ndata: \r\n\r\n",
@@ -144,7 +147,7 @@ class EarlyAnswers(unittest.TestCase):
 
     def call(self, answer: bytes, then: str) -> Any:
         with Hasty(answer, then) as server, Client(server.url, timeout=10) as client:
-            return client.call_tool("t", {"text": "x" * 30_000_000})
+            return client.call_tool("t", {"text": "x" * 16_000_000})
 
     def test_its_answer_is_heard_whatever_it_does_with_the_rest(self) -> None:
         for status in (401, 403, 413, 503):

@@ -12,8 +12,12 @@ from mcp_ref.transports import calls
 from tests.stub_http import ClientCase, asks, question, said
 from tests.support import Clock
 
+from .support import proves
 
+
+@proves("C025", "C027")
 class Rounds(ClientCase):
+    @proves("BASE-09")
     def test_each_leg_has_only_its_own_answers_and_state(self) -> None:
         script = [asks({"a": question()}, "S1"), asks({"b": question()}), said("done")]  # C025
         with self.talk(*script, on_elicit=lambda params: accept({"name": "Ada"})) as (stub, client):
@@ -128,6 +132,7 @@ class Rounds(ClientCase):
         self.assertEqual(stub.seen[1].params["inputResponses"]["a"],
                          {"action": "accept", "content": {"action": "decline"}})
 
+    @proves("SAMP-17", "SAMP-18")
     def test_a_url_a_sampling_and_roots_in_one_round(self) -> None:
         requests = {"u": {"method": "elicitation/create", "params": {"mode": "url", "message": "m", "url": "https://x/"}},
                     "s": {"method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 1,

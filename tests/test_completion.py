@@ -6,7 +6,7 @@ from typing import Literal, Optional
 
 from mcp_ref import SchemaError, Server
 
-from .support import message, post
+from .support import message, post, proves
 
 ABSENT = object()
 MANY = [f"v{number:03}" for number in range(250)]
@@ -50,6 +50,7 @@ PROMPT = {"type": "ref/prompt", "name": "review"}
 TEMPLATE = {"type": "ref/resource", "uri": "file:///{p}"}
 
 
+@proves("C055")
 class Completing(unittest.TestCase):
     """C055; E is refused."""
 
@@ -80,6 +81,7 @@ class Completing(unittest.TestCase):
             self.assertEqual(complete(self.server, PROMPT, "framework", "f", context).result["completion"]["values"],
                              ["f"])
 
+    @proves("COMP-14")
     def test_context_is_checked(self):
         for context in (None, [], "x", {"arguments": None}, {"arguments": []}, {"arguments": {"language": 1}},
                         {"arguments": {"language": None}}):
@@ -87,6 +89,7 @@ class Completing(unittest.TestCase):
             self.assertEqual((reply.status, reply.error["code"]), (400, -32602), context)
             self.assertIn("context", reply.error["message"])
 
+    @proves("COMP-14")
     def test_what_does_not_exist(self):
         for ref, name in (({"type": "ref/prompt", "name": "nope"}, "language"), (PROMPT, "nope"), (TEMPLATE, "nope"),
                           ({"type": "ref/resource", "uri": "http:///{p}"}, "p"),
@@ -99,6 +102,7 @@ class Completing(unittest.TestCase):
         self.assertEqual(complete(self.server, PROMPT, "other", "x").result["completion"],
                          {"values": [], "total": 0, "hasMore": False})
 
+    @proves("COMP-14")
     def test_malformed(self):
         argument = {"name": "language", "value": ""}
         for params in ({}, {"ref": PROMPT}, {"argument": argument}, {"ref": "review", "argument": argument},
@@ -122,17 +126,18 @@ class Completing(unittest.TestCase):
             self.assertEqual(found, expected, value)
 
 
+@proves("COMP-02")
 class Capability(unittest.TestCase):
     def test_only_where_something_can_be_completed(self):
         server = Server("none", "1")
         server.add_prompt(lambda a: a, name="p")
         reply = complete(server, {"type": "ref/prompt", "name": "p"}, "a")
         self.assertEqual((reply.status, reply.error["code"]), (404, -32601))
-        self.assertNotIn("completions", server.capabilities)
+        self.assertNotIn("completions", server.state.capabilities)
         server.completion("p", "a")(lambda value: [value])
         self.assertEqual(post(server, message("server/discover")).result["capabilities"]["completions"], {})
         server.remove_prompt("p")
-        self.assertNotIn("completions", server.capabilities)
+        self.assertNotIn("completions", server.state.capabilities)
         self.assertEqual(complete(server, {"type": "ref/prompt", "name": "p"}, "a").status, 404)
 
 
@@ -161,6 +166,7 @@ class Completers(unittest.TestCase):
                                    (lambda value, others, *, ctx: [str(ctx.round)], ["0"])):
             self.assertEqual(self.answering(function).result["completion"]["values"], expected)
 
+    @proves("MRTR-04")
     def test_what_is_the_servers_fault(self):
         def asks(ctx, value):
             return [ctx.elicit("a?", {"a": {"type": "string"}})["a"]]

@@ -7,10 +7,13 @@ import tempfile
 import threading
 import unittest
 from pathlib import Path
+from unittest import mock
 
 from mcp_ref import Server
+from mcp_ref.lib.folder import STEPWISE
+from mcp_ref.server import folders as files
 
-from .support import message, post, stdio
+from .support import message, not_on_wasm, post, proves, stdio
 
 PREFIX = "file:///docs/"
 
@@ -176,6 +179,7 @@ class Reading(FolderCase):
         self.refused(self.serve(), PREFIX + "locked.txt")
 
 
+@proves("RES-18")
 class WaysOut(FolderCase):
     def test_uris_that_are_refused(self):
         self.put("docs/sub/a.txt", "x")
@@ -238,7 +242,7 @@ class WaysOut(FolderCase):
     @unittest.skipUnless(hasattr(os, "symlink"), "no symbolic links here")
     def test_a_link_put_there_after_the_check_leads_nowhere(self):
         server = self.serve()
-        folder = server.resource_templates[PREFIX + "{+path}"]
+        folder = server.resource_templates[PREFIX + "{+path}"]._folder
         resolved = folder._resolved
         self.put("docs-evil/data.json", "secret")
         for target, link in ((self.base / "outside.txt", "readme.md"), (self.base / "docs-evil", "sub")):
@@ -266,7 +270,7 @@ class WaysOut(FolderCase):
     @unittest.skipUnless(hasattr(os, "mkfifo"), "no FIFOs here")
     def test_a_fifo_put_there_after_the_check_does_not_hang(self):
         server = self.serve()
-        folder = server.resource_templates[PREFIX + "{+path}"]
+        folder = server.resource_templates[PREFIX + "{+path}"]._folder
         descend = folder._descend
 
         def swapping(segments):
@@ -283,6 +287,47 @@ class WaysOut(FolderCase):
         before = len(os.listdir("/proc/self/fd"))
         for path in ("sub/deep/note.txt", "sub/deep/absent.txt", "readme.md/x", "sub", "sub/deep"):
             read(server, PREFIX + path)
+        self.assertEqual(len(os.listdir("/proc/self/fd")), before)
+
+
+class Listed(unittest.TestCase):
+    def setUp(self):
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        self.root, self.outside = Path(place.name) / "root", Path(place.name) / "outside"
+        for folder, name in ((self.root / "sub", "inside.txt"), (self.outside, "secret.txt")):
+            folder.mkdir(parents=True)
+            (folder / name).write_text("x", encoding="utf-8")
+        self.server = Server("hard", "1")
+        self.server.add_folder("file:///d/", self.root)
+
+    def names(self):
+        return [entry["name"] for entry in post(self.server, message("resources/list")).result["resources"]]
+
+    @unittest.skipUnless(STEPWISE, "no descriptors of folders here")
+    @not_on_wasm("a folder cannot be listed by its descriptor")
+    def test_a_folder_that_becomes_a_link_while_it_is_listed(self):
+        scandir, places = os.scandir, []
+
+        def swapping(place):
+            places.append(place)
+            if len(places) == 2:
+                (self.root / "sub").rename(self.root / "moved")
+                (self.root / "sub").symlink_to(self.outside)
+            return scandir(place)
+        with mock.patch("os.scandir", swapping), mock.patch("os.supports_fd", {swapping}):
+            names = self.names()
+        self.assertEqual((len(places), names), (2, ["inside.txt"]))
+
+    def test_a_date_that_no_calendar_has(self):
+        with mock.patch.object(files, "LAST_SECOND", 10):
+            [entry] = post(self.server, message("resources/list")).result["resources"]
+        self.assertEqual(entry["annotations"]["lastModified"], "1970-01-01T00:00:10Z")
+
+    @unittest.skipUnless(os.path.isdir("/proc/self/fd"), "no /proc here")
+    def test_listing_leaves_no_descriptor_open(self):
+        before = len(os.listdir("/proc/self/fd"))
+        self.names()
         self.assertEqual(len(os.listdir("/proc/self/fd")), before)
 
 

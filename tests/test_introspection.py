@@ -14,6 +14,8 @@ from mcp_ref.base.errors import TransportError
 from tests.support import message, post
 from tests.test_authorization import NOW, RESOURCE, auth, bearer, server
 
+from .support import proves
+
 
 class Endpoints(http.server.BaseHTTPRequestHandler):
     """An introspection endpoint on loopback that answers what the test has put there."""
@@ -108,6 +110,7 @@ class Introspected(unittest.TestCase):
         self.assertEqual(post(made, message("tools/list"), bearer("t")).status, 401)
         self.assertEqual(len(self.handler.seen), 1)
 
+    @proves("AUTH-47", "AUTH-51", "AUTH-52", "AUTHSEC-04", "AUTHSEC-30", "AUTHSEC-33", "AUTHSEC-34")
     def test_audience(self) -> None:
         for claims, checked, status in (({}, False, 401), ({}, True, 200), ({"aud": "https://o"}, True, 401),
                                         ({"aud": "THIS_RESOURCE"}, False, 401)):

@@ -13,12 +13,15 @@ from reprlib import repr as short
 from typing import Any, Dict, List, Optional
 from unittest import mock
 
-from mcp_ref.base import json_schema as validator
-from mcp_ref.base.json_schema import DRAFT_07, DRAFT_2020_12, Schema, SchemaError, compile_schema, model
-from mcp_ref.base.json_schema import compile as compiling
-from mcp_ref.base.json_schema.model import MAX_VIOLATIONS, STEPS_PER_NODE, Run, size
-from mcp_ref.base.json_schema.patterns import Automaton, compile_pattern
+from mcp_ref.lib import json_schema as validator
+from mcp_ref.lib.json_schema import DRAFT_07, DRAFT_2020_12, Schema, SchemaError, compile_schema
+from mcp_ref.lib.json_schema import compile as compiling
+from mcp_ref.lib.json_schema import run as running
+from mcp_ref.lib.json_schema.patterns import Automaton, compile_pattern
+from mcp_ref.lib.json_schema.run import MAX_VIOLATIONS, STEPS_PER_NODE, Run, size
 from tests import schema_suite
+
+from .support import proves
 
 OBJECT: Dict[str, Any] = {
     "type": "object",
@@ -77,6 +80,7 @@ class _Calls:
                 raise AssertionError("too costly")
 
 
+@proves("BASE-33", "C051")
 class Semantics(Case):
     def test_integers_and_booleans(self) -> None:
         self.valid({"type": "integer"}, 3, 3.0, -1, 10 ** 400)
@@ -213,11 +217,13 @@ class Messages(Case):
 
 
 class Dialects(Case):
+    @proves("BASE-33", "BASE-36", "BASE-37")
     def test_default_and_named(self) -> None:
         tuples = {"prefixItems": [{"type": "string"}]}
         for schema in (tuples, {"$schema": DRAFT_2020_12, **tuples}, {"$schema": DRAFT_2020_12 + "#", **tuples}):
             self.invalid(schema, [1])
 
+    @proves("BASE-37")
     def test_draft_07(self) -> None:
         for uri in (DRAFT_07, DRAFT_07 + "#"):
             self.valid({"$schema": uri, "prefixItems": [False], "dependentRequired": {"a": ["b"]}}, [1], {"a": 1})
@@ -228,6 +234,7 @@ class Dialects(Case):
                         "definitions": {"s": {"type": "string"}}}, "x")
             self.refused({"$schema": uri, "items": [{"type": "strng"}]}, "#/items/0/type")
 
+    @proves("BASE-38")
     def test_unsupported(self) -> None:
         self.refused({"$schema": "https://example.org/my"}, "dialect not supported: https://example.org/my; supported: "
                      + DRAFT_2020_12)
@@ -264,6 +271,7 @@ class Handing(http.server.BaseHTTPRequestHandler):
         pass
 
 
+@proves("C051")
 class Refusals(Case):
     def test_invalid_schemas_are_named_with_their_place(self) -> None:
         for schema, wording in [
@@ -280,6 +288,7 @@ class Refusals(Case):
         ]:
             self.refused(schema, wording)
 
+    @proves("BASE-41", "BASE-42")
     def test_references_are_never_fetched(self) -> None:
         with mock.patch.object(socket, "socket", side_effect=AssertionError("opened a socket")):
             for reference in ("http://169.254.169.254/x", "https://example.com/s#/a", "file:///etc/passwd", "http://["):
@@ -323,6 +332,7 @@ class Refusals(Case):
         self.valid({"properties": {"a": itself}, "items": itself, "additionalProperties": itself}, {"a": [{}]})
 
 
+@proves("C051")
 class Bounds(Case):
     def test_schemas(self) -> None:
         for keyword in ("allOf", "not", "items"):
@@ -419,7 +429,7 @@ class Bounds(Case):
                 runs.append(Run(*given))
                 return runs[0]
 
-            with mock.patch.object(model, "MAX_STEPS", most), mock.patch.object(validator, "Run", made):
+            with mock.patch.object(running, "MAX_STEPS", most), mock.patch.object(validator, "Run", made):
                 with self.quickly() as calls:
                     compiled.errors(instance)
             granted = most + (STEPS_PER_NODE * size(instance) if runs[0].instance is not instance else 0)

@@ -1,34 +1,23 @@
 """The ladder: every failing rung answers with its status, code, id and data, and the first that fails answers."""
 
-import re
 import unittest
-from typing import List
-from unittest import mock
 
-from mcp_ref import ProtocolError, Server, ToolError, form, link, roots, sampling
-from mcp_ref.base.errors import ERRORS, HeaderMismatch, MissingClientCapability, UnsupportedProtocolVersion, received
+from mcp_ref import Server
+from mcp_ref.base.errors import (
+    ERRORS,
+)
 from mcp_ref.base.meta import CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION
 from mcp_ref.base.request import Head
 from mcp_ref.explain import explain, statements
-from mcp_ref.ladder import HANDLER, LADDER
+from mcp_ref.ladder import ASIDE, HANDLER, LADDER
 from mcp_ref.transports.endpoint import Endpoint
 
-from .support import call, exchange, headers, message, meta, post, stdio
-
-
-def make():
-    server = Server("ladder", "1")
-
-    @server.tool
-    def echo(ctx, text: str = "") -> str:
-        return text
-
-    return server
+from .support import echo_server, exchange, headers, message, meta, post, proves, stdio
 
 
 class Rungs(unittest.TestCase):
     def setUp(self):
-        self.server = make()
+        self.server = echo_server()
         self.body = message("tools/call", {"name": "echo", "arguments": {"text": "hi"}}, id="a")
 
     def refused(self, reply, status, code, id="a"):
@@ -42,6 +31,7 @@ class Rungs(unittest.TestCase):
         passed = " ".join(f"{rung.name} ok" for rung in (*LADDER, HANDLER))
         self.assertRegex(lines.pop(), rf'^tools/call id="a": {passed} -> 200 complete \(echo, round 1\) [0-9.]+ ms$')
 
+    @proves("HTTP-01..03")
     def test_door(self):
         def at(method="POST", target="/mcp", **more):
             fields = {**headers(self.body, **more)}
@@ -127,6 +117,7 @@ class Rungs(unittest.TestCase):
             notification = {"jsonrpc": "2.0", "method": "notifications/x", "params": params}
             self.assertEqual(stdio(self.server, notification).error["code"], -32602, params)
 
+    @proves("BASE-02", "BASE-06", "BASE-12", "TRANS-01", "C004", "C006", "C095")
     def test_framing(self):
         for raw in (b"", b"{", b"{not json", b"\xff\xfe", b'\xef\xbb\xbf{}', b'{"a":NaN}', b'{"a":1e999}',
                     b"[" * 100000, b'{"a":1,"a":2}', b'{"jsonrpc":"2.0","id":1,"method":"x","n":' + b"1" * 5000 + b"}",
@@ -148,11 +139,13 @@ class Rungs(unittest.TestCase):
         for params in ([1], None, 3, "x"):
             self.refused(post(self.server, {**self.body, "params": params}), 400, -32602)
 
+    @proves("BASE-06", "BASE-12", "C006")
     def test_an_id_is_echoed_exactly(self):
         for id in (0, -1, 10**30, "", "é", "1", 1):
             reply = post(self.server, {**self.body, "id": id})
             self.assertEqual((reply.status, reply.body["id"], type(reply.body["id"])), (200, id, type(id)))
 
+    @proves("C095")
     def test_depth(self):
         def nested(levels):
             return {**self.body, "params": {**self.body["params"], "x": eval("[" * levels + "]" * levels)}}
@@ -171,6 +164,8 @@ class Rungs(unittest.TestCase):
         self.assertEqual(holding(10, "," * 300_000).status, 200, "commas in a text are none")
         self.assertEqual(holding(200_001).error["code"], -32700)
 
+    @proves("BASE-01", "META-08", "META-09", "VERS-01", "HTTP-25", "HTTP-26", "HTTP-28", "HTTP-75", "HTTP-77..79",
+            "HTTP-82", "C018")
     def test_version(self):
         def with_meta(fields):
             return {**self.body, "params": {**self.body["params"], "_meta": fields}}
@@ -199,6 +194,7 @@ class Rungs(unittest.TestCase):
             self.refused(reply, 400, -32020)
             self.assertIn("is required", reply.error["message"])
 
+    @proves("VERS-04", "DISC-01", "C018")
     def test_supported_is_what_discover_says_and_each_is_served(self):
         discovered = post(self.server, message("server/discover")).result["supportedVersions"]
         wrong = {**meta(), PROTOCOL_VERSION: "x"}
@@ -209,6 +205,7 @@ class Rungs(unittest.TestCase):
             reply = post(self.server, message("tools/list", {"_meta": fields}), mcp_protocol_version=value)
             self.assertEqual(reply.status, 200)
 
+    @proves("META-08", "META-09")
     def test_meta(self):
         def with_meta(**fields):
             changed = {**meta(), **fields}
@@ -240,6 +237,7 @@ class Rungs(unittest.TestCase):
         for level in ("fatal", "DEBUG", "", None, ["debug"]):
             self.refused(with_meta(LOG_LEVEL, level), 400, -32602)
 
+    @proves("HTTP-75", "HTTP-77", "HTTP-78", "HTTP-80..82")
     def test_the_name_of_each_method_that_has_one(self):
         """HTTP-77, HTTP-81: Mcp-Name is there and equal on tools/call, prompts/get and resources/read alike."""
         self.server.prompt(name="echo")(lambda ctx: "hi")
@@ -254,6 +252,7 @@ class Rungs(unittest.TestCase):
         body = message("resources/read", {"uri": "demo://echo", "name": "other"}, id="a")
         self.refused(post(self.server, body, mcp_name="other"), 400, -32020)
 
+    @proves("HTTP-75", "HTTP-77", "HTTP-78", "HTTP-80..82", "C008")
     def test_mirrors(self):
         for changed in ({"mcp_method": None}, {"mcp_method": "tools/list"}, {"mcp_method": "Tools/Call"},
                         {"mcp_name": None}, {"mcp_name": "other"}, {"mcp_name": "Echo"}):
@@ -261,6 +260,7 @@ class Rungs(unittest.TestCase):
         self.refused(post(self.server, self.body, repeated=["mcp-method"]), 400, -32020)
         self.refused(post(self.server, self.body, repeated=["mcp-name"]), 400, -32020)
 
+    @proves("HTTP-27")
     def test_method(self):
         for method in ("resources/list", "tools/delete", "initialize", "ping", "logging/setLevel"):
             self.refused(post(self.server, message(method, id="a")), 404, -32601)
@@ -274,16 +274,19 @@ class Rungs(unittest.TestCase):
             self.assertIn("server/discover", reply.error["message"])
             self.assertIn("2026-07-28", reply.error["message"])
 
+    @proves("BASE-24", "HTTP-12", "C002")
     def test_a_notification_is_accepted_and_never_answered(self):
         for method in ("notifications/roots/list_changed", "notifications/cancelled", "tools/call", "nonsense"):
             for reply in (post(self.server, {"jsonrpc": "2.0", "method": method}),
                           stdio(self.server, {"jsonrpc": "2.0", "method": method})):
                 self.assertEqual((reply.status, reply.body), (202, None), method)
 
+    @proves("HTTP-13")
     def test_a_bad_notification_has_no_id_in_its_answer(self):
         reply = post(self.server, {"jsonrpc": "2.0", "method": "notifications/x", "params": 3})
         self.assertEqual((reply.status, "id" in reply.body), (400, False))
 
+    @proves("VERS-01")
     def test_stdio_climbs_without_door_accept_and_mirrors(self):
         self.assertEqual(stdio(self.server, self.body).text, "hi")
         wrong = {**self.body, "params": {**self.body["params"], "_meta": {**meta(), PROTOCOL_VERSION: "x"}}}
@@ -304,11 +307,11 @@ class Order(unittest.TestCase):
     ]
 
     def test_every_pair(self):
-        server = make()
+        server = echo_server()
         lines = []
         server.on_trace = lines.append
         names = [fault[0] for fault in self.FAULTS]
-        self.assertEqual(names, [rung.name for rung in LADDER])
+        self.assertEqual(names, [rung.name for rung in LADDER[1:]])
         for first in range(len(self.FAULTS)):
             for second in range(first + 1, len(self.FAULTS)):
                 name, fields, change, status, code = self.FAULTS[first]
@@ -327,14 +330,14 @@ class Order(unittest.TestCase):
                 self.assertIn(f"{name} NO", lines[-1])
 
     def test_mirrors_before_method(self):
-        reply = post(make(), message("prompts/nothing"), mcp_method="tools/list")
+        reply = post(echo_server(), message("prompts/nothing"), mcp_method="tools/list")
         self.assertEqual((reply.status, reply.error["code"]), (400, -32020))
 
 
 class Table(unittest.TestCase):
     def test_every_answer_of_the_table_is_in_the_explanation(self):
         text = explain()
-        for rung in LADDER:
+        for rung in (*LADDER, HANDLER, ASIDE):
             for status, code, when in rung.answers:
                 self.assertIn(f"{status}{'' if code is None else f' {code}'}  {when}", text)
                 self.assertIn(rung.name, explain(str(status)))
@@ -351,74 +354,14 @@ class Table(unittest.TestCase):
 
     def test_ids_are_rows_of_the_requirements_table(self):
         known = {row.id for row in statements()}
-        for rung in LADDER:
+        for rung in (*LADDER, HANDLER, ASIDE):
             self.assertLessEqual(set(rung.ids), known, rung.name)
 
 
-class Traces(unittest.TestCase):
-    def test_it_goes_on_past_the_ladder(self):
-        server = make()
-        lines = []
-        server.on_trace = lines.append
-
-        @server.tool
-        def ask(ctx) -> str:
-            raise ToolError(ctx.ask({"n": form("n?", {"n": {"type": "string"}})})["n"]["action"])
-
-        first = call(server, "ask").result
-        call(server, "ask", requestState=first["requestState"], inputResponses={"n": {"action": "decline"}})
-        call(server, "echo", {"text": 7})
-        call(server, "ask", capabilities={})
-        call(server, "echo", requestState="x")
-        post(server, {"jsonrpc": "2.0", "method": "notifications/x", "params": {}})
-        post(server, message("server/discover"))
-
-        @server.prompt
-        def p(a: str) -> str:
-            return a
-
-        @server.completion("p", "a")
-        def letters(value: str) -> List[str]:
-            return [value]
-
-        post(server, message("completion/complete", {"ref": {"type": "ref/prompt", "name": "p"},
-                                                     "argument": {"name": "a", "value": "x"}}))
-        ends = [line.partition(" ok handler ")[2] or line.partition(": ")[2] for line in lines]
-        self.assertEqual([re.sub(r" [0-9.]+ ms$", "", end) for end in ends], [
-            "ok -> 200 input_required (ask, round 1)", "ok -> 200 complete isError (ask, round 2)",
-            "ok -> 200 complete isError", mock.ANY, mock.ANY, "door ok accept ok framing ok -> 202",
-            "ok -> 200 complete", "ok -> 200 complete (round 1)"])
-        self.assertRegex(ends[3], r"^NO -> 400 -32021 .* \(ask, round 1\) [0-9.]+ ms$")
-        self.assertRegex(ends[4], r"^NO -> 400 -32602 .*requestState.* [0-9.]+ ms$")
-
-    def test_on_stdio_it_names_the_rungs_that_are_climbed_there(self):
-        server, lines = make(), []
-        server.on_trace = lines.append
-        stdio(server, message("tools/call", {"name": "echo"}))
-        self.assertTrue(lines[0].startswith("tools/call id=1: framing ok version ok meta ok method ok handler "), lines)
-
-    def test_it_is_one_line_whatever_the_request_says(self):
-        server, lines = make(), []
-        server.on_trace = lines.append
-        for method, text in (("a b", '"a b"'), ("a\nb", '"a\\nb"'), ("x" * 100, '"' + "x" * 58 + "…"),
-                             ("x" * 60, "x" * 60)):
-            stdio(server, message(method))
-            self.assertTrue(lines[-1].startswith(f"{text} id=1:"), lines[-1])
-            self.assertIn(" method NO -> ", lines[-1])
-
-        @server.tool
-        def fails():
-            raise ProtocolError(42, "one\ntwo" * 100)
-
-        stdio(server, message("tools/call", {"name": "fails"}))
-        self.assertTrue(lines[-1].isprintable(), lines[-1])
-        self.assertIn('handler NO -> 200 42 "one\\ntwo', lines[-1])
-        self.assertLess(len(lines[-1]), 400)
-
-
+@proves("C092")
 class Hosts(unittest.TestCase):
     def allowed(self, host, endpoint=None, **more):
-        server = make()
+        server = echo_server()
         body = message("tools/list")
         fields = {**headers(body, **more), "content-length": "2"}
         fields["host"] = host
@@ -432,6 +375,7 @@ class Hosts(unittest.TestCase):
                      "[::1]:99999", "localhost:8000@evil", "localhost:", "[", "127.0.0.1:80:80", "localhost:8a"):
             self.assertEqual(self.allowed(host), 403, host)
 
+    @proves("HTTP-02", "HTTP-03")
     def test_origins(self):
         endpoint = Endpoint(origins=["https://app.example", "http://other.example:8080"])
         for origin in ("https://app.example", "https://APP.example:443", "http://other.example:8080",
@@ -456,7 +400,7 @@ class Hosts(unittest.TestCase):
     def test_a_query_is_no_part_of_the_path(self):
         fields = {**headers(message("tools/list")), "content-length": "2"}
         for target, status in (("/mcp?x=1", 400), ("/mcp?", 400), ("/mcpx?", 404), ("/?/mcp", 404)):
-            self.assertEqual(exchange(make(), b"{}", Head("POST", target, fields)).status, status, target)
+            self.assertEqual(exchange(echo_server(), b"{}", Head("POST", target, fields)).status, status, target)
         for path in ("mcp", "/a b", "/a?b", "/a#b", "/é", ""):
             self.assertRaises(ValueError, Endpoint, path)
 
@@ -464,7 +408,7 @@ class Hosts(unittest.TestCase):
         fields = headers(message("tools/list"))
         for length, status in (("8", 400), ("008", 400), ("9", 413), ("\xb2", 400), ("+8", 400), ("8 ", 400)):
             head = Head("POST", "/mcp", {**fields, "content-length": length})
-            self.assertEqual(exchange(make(), b'{"a": 1}', head, Endpoint(max_body=8)).status, status, length)
+            self.assertEqual(exchange(echo_server(), b'{"a": 1}', head, Endpoint(max_body=8)).status, status, length)
 
     def test_bound_elsewhere_any_host_but_no_foreign_origin(self):
         endpoint = Endpoint(host="0.0.0.0")
@@ -475,100 +419,6 @@ class Hosts(unittest.TestCase):
     def test_a_bad_origin_is_refused_at_start(self):
         with self.assertRaisesRegex(ValueError, "web origin"):
             Endpoint(origins=["app.example"])
-
-
-class HandlersErrors(unittest.TestCase):
-    """What a handler raises as a JSON-RPC error: by tool, prompt, resource and completer alike."""
-
-    def replies(self, error):
-        server = Server("errors", "1")
-
-        def fail(*_):
-            raise error
-        server.tool(name="t")(lambda: fail())
-        server.prompt(name="p")(lambda a="": fail())
-        server.completion("p", "a")(fail)
-        server.resource("x://r", name="r")(lambda: fail())
-        server.add_resource_template("y://{a}", lambda a: a, name="y", instances=fail)
-        for body in (message("tools/call", {"name": "t"}), message("prompts/get", {"name": "p"}),
-                     message("resources/read", {"uri": "x://r"}), message("resources/list"),
-                     message("completion/complete", {"ref": {"type": "ref/prompt", "name": "p"},
-                                                     "argument": {"name": "a", "value": ""}})):
-            yield post(server, body)
-
-    def test_a_defined_code_has_its_status(self):
-        for code, status in ((-32601, 404), (-32602, 400), (-32603, 500)):
-            body = {"code": code, "message": "mine", "data": {"a": 1}}
-            for reply in self.replies(ProtocolError(code, "mine", {"a": 1})):
-                self.assertEqual((reply.status, reply.error), (status, body))
-
-    def test_an_own_code_goes_out_with_200(self):
-        for code in (0, 1, -1, 1429, -31999, -32769, 10**12):
-            for reply in self.replies(ProtocolError(code, "mine")):
-                self.assertEqual((reply.status, reply.error["code"]), (200, code))
-
-    def test_what_is_not_a_handlers_to_raise(self):
-        for error in (ProtocolError(-32020, "x"), ProtocolError(-32021, "x"), ProtocolError(-32022, "x"),
-                      ProtocolError(-32700, "x"), ProtocolError(-32600, "x"), ProtocolError(-32000, "x"),
-                      ProtocolError(-32002, "x"), ProtocolError(-32099, "x"), ProtocolError(-32768, "x"),
-                      ProtocolError(-32500, "x"), MissingClientCapability("x", {"roots": {}}),
-                      HeaderMismatch("x"), UnsupportedProtocolVersion("1", ["2"])):
-            with self.assertLogs("mcp_ref", "ERROR") as logs:
-                for reply in self.replies(error):
-                    self.assertEqual((reply.status, reply.error), (500, {"code": -32603, "message": "Internal error"}))
-            self.assertEqual(len(logs.output), 5)
-            self.assertIn(str(error.code), logs.output[0])
-
-    def test_what_is_no_error_of_json_rpc(self):
-        for error in (ProtocolError(True, "x"), ProtocolError(-32602.0, "x"), ProtocolError("1", "x"),
-                      ProtocolError(None, "x"), ProtocolError([], "x"), ProtocolError(1, None), ProtocolError(1, b"x"),
-                      ProtocolError(1, "\ud800"), ProtocolError(1, "x", float("nan")), ProtocolError(1, "x", b"x"),
-                      ProtocolError(1, "x", {1: object()}), ProtocolError(1, "x", {"a": "\udc00"})):
-            with self.assertLogs("mcp_ref", "ERROR") as logs:
-                for reply in self.replies(error):
-                    self.assertEqual((reply.status, reply.error["code"]), (500, -32603))
-            self.assertEqual(len(logs.output), 5)
-
-    def test_a_peers_error_is_not_passed_on(self):
-        for error in (received({"code": -32602, "message": "theirs"}), received({"code": 7, "message": "theirs"})):
-            with self.assertLogs("mcp_ref", "ERROR"):
-                for reply in self.replies(error):
-                    self.assertNotIn("theirs", str(reply.body))
-
-    def test_all_that_a_round_lacks_is_named(self):
-        server = Server("round", "1")
-        questions = {"a": form("?", {"t": {"type": "string"}}), "b": link("?", "https://a.example/"),
-                     "c": sampling("?", 10, tools=[]), "d": roots(), "e": sampling("?", 10)}
-
-        @server.tool
-        def ask(ctx) -> str:
-            return str(ctx.ask(questions))
-
-        for declared, lacking in (
-                ({}, {"elicitation": {"form": {}, "url": {}}, "sampling": {"tools": {}}, "roots": {}}),
-                ({"elicitation": {}, "sampling": {}},
-                 {"elicitation": {"url": {}}, "sampling": {"tools": {}}, "roots": {}}),
-                ({"elicitation": {"form": {}, "url": {}}, "sampling": {"tools": {}}}, {"roots": {}})):
-            reply = call(server, "ask", capabilities=declared)
-            self.assertEqual((reply.status, reply.error["code"]), (400, -32021))
-            self.assertEqual(reply.error["data"], {"requiredCapabilities": lacking})
-            for name in lacking:
-                self.assertIn(name, reply.error["message"])
-        self.assertEqual(reply.error["message"], "Server requires the roots capability for this request")
-
-
-class Answers(unittest.TestCase):
-    def test_nothing_of_an_exception_reaches_the_peer(self):
-        server = make()
-
-        @server.tool
-        def boom(ctx) -> str:
-            raise RuntimeError("secret")
-
-        with self.assertLogs("mcp_ref", "ERROR"):
-            reply = call(server, "boom")
-        self.assertTrue(reply.result["isError"])
-        self.assertNotIn("secret", str(reply.body))
 
 
 if __name__ == "__main__":

@@ -4,18 +4,21 @@ import json
 import socket
 import subprocess
 import sys
+import threading
+import time
 import unittest
 from unittest import mock
 
 from mcp_ref import Server
 from mcp_ref.base.request import Request
-from mcp_ref.transports import event_streams
-from mcp_ref.transports.event_streams import EventStreams
+from mcp_ref.patterns.subscriptions import Subscription
+from mcp_ref.transports.http_server import HTTPServer
+from mcp_ref.transports.loop import Loop
 
 from .load.report import Check, Latency, text
 from .load.run import ANNOUNCEMENTS, Plan, Run
 from .load.streams import SUBSCRIPTION_ID, Stream, announced
-from .support import ROOT, message
+from .support import ROOT, RawClient, message
 
 
 def listen(server, notifications, id=1):
@@ -39,77 +42,71 @@ class InSmall(unittest.TestCase):
 
 class Wakes(unittest.TestCase):
     def test_a_wake_while_others_are_taken_is_not_lost(self):
-        """Who wakes the thread while it reads earlier wakes must not leave it believing that it is awake."""
-        streams = EventStreams()
-        real = streams._wake_out
-        for end in (real, streams._wake_in, streams._selector):
-            self.addCleanup(end.close)
-        streams._wake(None)
+        """Who wakes the loop while it reads earlier wakes must not leave it believing that it is awake."""
+        loop = Loop(lambda: None)
+        real, loop._wake_in = socket.socketpair()
+        self.addCleanup(real.close)
+        self.addCleanup(loop._wake_in.close)
+        real.setblocking(False)
+        loop._leader = -1  # another thread
+        loop.call_soon(lambda: None)
 
         class Interrupted:
             def recv(self, size):
-                streams._wake(None)
+                loop.call_soon(lambda: None)
                 return real.recv(size)
 
-        streams._wake_out = Interrupted()
-        streams._hear_wake()
-        streams._wake_out = real
-        streams._wake(None)
-        self.assertEqual(real.recv(10), b"x", "the thread is not woken until its next sweep")
+        loop._wake_out = Interrupted()
+        loop._hear(0)
+        loop.call_soon(lambda: None)
+        self.assertEqual(real.recv(10), b"x", "the loop is not woken until its next tick")
 
-    def pair(self):
-        ours, theirs = socket.socketpair()
-        theirs.settimeout(5)
-        self.addCleanup(theirs.close)
-        return ours, theirs
-
-    def whole(self, theirs):
-        data = b""
-        while True:
-            more = theirs.recv(65536)
-            if not more:
-                return data
-            data += more
-
-    def running(self):
+    def serving(self):
         server = Server("s", "1")
         server.tool(name="t")(lambda: "")
-        streams = EventStreams(keep_alive=60)
-        streams.start()
-        self.addCleanup(streams.stop)
-        return server, streams
+        http = HTTPServer(server, port=0, keep_alive=60).start()
+        self.addCleanup(http.stop)
+        client = RawClient(http.url)
+        self.addCleanup(client.socket.close)
+        return server, http, client
+
+    def whole(self, client):
+        while client.more():
+            pass
+        self.assertIn(b'"resultType":"complete"', client.buffer)
+        self.assertTrue(client.buffer.endswith(b"0\r\n\r\n"), client.buffer)
 
     def test_a_stream_that_comes_while_all_are_ended_ends_too(self):
-        server, streams = self.running()
-        ours, theirs = self.pair()
-        streams.end_all()
-        streams.adopt(ours, listen(server, {"toolsListChanged": True}), True, b"")
-        data = self.whole(theirs)
-        self.assertIn(b'"resultType":"complete"', data)
-        self.assertTrue(data.endswith(b"0\r\n\r\n"), data)
+        server, http, client = self.serving()
+        handle, stopping = server.handle, threading.Thread(target=http.stop)
+        self.addCleanup(stopping.join)
 
-    def test_a_result_queued_while_the_thread_looks_is_sent(self):
+        def stopped_meanwhile(request):
+            answer = handle(request)
+            stopping.start()
+            while http.socket.fileno() >= 0:  # all streams that there are have been ended
+                time.sleep(0.001)
+            return answer
+
+        with mock.patch.object(server, "handle", stopped_meanwhile):
+            client.request(message("subscriptions/listen", {"notifications": {"toolsListChanged": True}}))
+            self.whole(client)
+
+    def test_a_result_queued_while_the_loop_looks_is_sent(self):
         """The subscription ends between the look at its queue and the look at whether it has ended."""
-        server, streams = self.running()
-        subscription = listen(server, {"toolsListChanged": True})
-        stream = event_streams.Stream(mock.Mock(), subscription, True, b"")
-        sent = b""
-        take = subscription.take
-        ending = [[], subscription.end]
+        take, ending = Subscription.take, []
 
-        def interrupted():
-            messages = take()
-            if not messages and ending:
-                ending.pop()()
-                ending.clear()
+        def interrupted(subscription):
+            messages = take(subscription)
+            if not ending:
+                ending.append(subscription)
+                subscription.end()
             return messages
 
-        with mock.patch.object(event_streams.Subscription, "take", lambda _: interrupted()):
-            while not stream.last:
-                stream.fill()
-                sent, stream.pending = sent + stream.pending, b""
-        self.assertIn(b'"resultType":"complete"', sent)
-        self.assertTrue(sent.endswith(b"0\r\n\r\n"), sent)
+        _, _, client = self.serving()
+        with mock.patch.object(Subscription, "take", interrupted):
+            client.request(message("subscriptions/listen", {"notifications": {"toolsListChanged": True}}))
+            self.whole(client)
 
     def test_streams_that_share_a_template_ask_it_once(self):
         server = Server("s", "1")

@@ -5,9 +5,9 @@ import time
 import unittest
 
 from mcp_ref import SchemaError, Server, TransportError
-from mcp_ref.transports.mirrors import annotated_parameters, decode_value, encode_value, mirrored_headers
+from mcp_ref.base.headers import annotated_parameters, decode_value, encode_value, mirrored_headers
 
-from .support import message, post
+from .support import message, post, proves
 
 INPUT = {"type": "object", "properties": {
     "region": {"type": "string", "x-mcp-header": "Region"},
@@ -17,6 +17,7 @@ INPUT = {"type": "object", "properties": {
     "plain": {"type": "string"}}}
 
 
+@proves("C016")
 class Encoding(unittest.TestCase):
     PAIRS = [("us-west1", "us-west1"), ("", ""), ("a b", "a b"), ("Hello, 世界", "=?base64?SGVsbG8sIOS4lueVjA==?="),
              (" padded ", "=?base64?IHBhZGRlZCA=?="), ("line1\nline2", "=?base64?bGluZTEKbGluZTI=?="),
@@ -33,6 +34,7 @@ class Encoding(unittest.TestCase):
         with self.assertRaisesRegex(TransportError, "surrogate"):
             encode_value(json.loads('"\\ud800"'))
 
+    @proves("C010")
     def test_degenerate_sentinels(self):
         for text in ("=?base64?=", "=?base64?@@@?=", "=?base64?/w==?=", "=?base64?YQ?=", "é", "a\x00b", "a\nb"):
             with self.assertRaises(ValueError, msg=text) as caught:
@@ -42,6 +44,7 @@ class Encoding(unittest.TestCase):
         self.assertEqual(decode_value("=?BASE64?YQ==?="), "=?BASE64?YQ==?=")
 
 
+@proves("C016")
 class Client(unittest.TestCase):
     def headers(self, arguments):
         return mirrored_headers(message("tools/call", {"name": "t", "arguments": arguments}),
@@ -60,6 +63,7 @@ class Client(unittest.TestCase):
     def test_null_and_absent_are_left_out(self):
         self.assertEqual(set(self.headers({"region": None, "deep": 3})), {"Mcp-Method", "Mcp-Name"})
 
+    @proves("HTTP-40", "TOOL-27")
     def test_what_no_header_can_carry(self):
         for arguments in ({"limit": 2**53}, {"limit": -(2**53)}, {"limit": 1.5}, {"region": []}):
             with self.assertRaises(TransportError, msg=arguments):
@@ -71,6 +75,7 @@ class Client(unittest.TestCase):
 
 
 class Annotations(unittest.TestCase):
+    @proves("HTTP-35..39", "HTTP-41", "HTTP-42", "TOOL-22..26", "TOOL-28")
     def test_rules(self):
         def one(**schema):
             return {"type": "object", "properties": {"p": schema}}
@@ -122,12 +127,14 @@ class Annotations(unittest.TestCase):
             with self.assertRaisesRegex(SchemaError, f'"{place}"'):
                 annotated_parameters({"type": "object", **schema})
 
+    @proves("HTTP-35..39", "HTTP-41", "HTTP-42", "TOOL-22..26", "TOOL-28")
     def test_a_server_refuses_such_a_tool_at_registration(self):
         with self.assertRaises(SchemaError):
             Server("s", "1").tool(name="t", input_schema={"type": "object", "properties": {
                 "p": {"type": "number", "x-mcp-header": "P"}}})(lambda arguments: "")
 
 
+@proves("C014")
 class ServerSide(unittest.TestCase):
     def setUp(self):
         self.server = Server("mirrors", "1")
@@ -140,6 +147,7 @@ class ServerSide(unittest.TestCase):
     def assert_mismatch(self, reply, msg=None):
         self.assertEqual((reply.status, reply.error["code"], reply.body["id"]), (400, -32020, 1), msg)
 
+    @proves("HTTP-52", "HTTP-54", "HTTP-83")
     def test_equal_values_pass(self):
         for value, text in ((42, "42"), (42, "42.0"), (42.0, "42"), (-7, "-7")):
             self.assertEqual(self.reply({"limit": value}, mcp_param_limit=text).status, 200, (value, text))
@@ -149,6 +157,8 @@ class ServerSide(unittest.TestCase):
         self.assertEqual(self.reply({"deep": {"er": "q"}}, mcp_param_deeper="q").status, 200)
         self.assertEqual(self.reply({"region": "us"}, mcp_param_region="=?base64?dXM=?=").status, 200)
 
+    @proves("HTTP-40", "HTTP-64..66", "HTTP-68", "HTTP-73", "HTTP-75", "HTTP-77", "HTTP-78", "HTTP-82", "HTTP-84",
+            "TOOL-27")
     def test_differences(self):
         for arguments, fields in (
                 ({"limit": 42}, {"mcp_param_limit": "43"}), ({"limit": 42}, {"mcp_param_limit": "abc"}),
@@ -162,6 +172,7 @@ class ServerSide(unittest.TestCase):
             self.assert_mismatch(self.reply(arguments, fields), (arguments, fields))
         self.assert_mismatch(self.reply({"region": "a, b"}, mcp_param_region="a, b", repeated=["mcp-param-region"]))
 
+    @proves("HTTP-64..66", "HTTP-68", "HTTP-73", "HTTP-84")
     def test_a_nested_parameter_counts_like_any_other(self):
         """HTTP-65, HTTP-66, HTTP-84: at whatever depth, and whichever in the schema's order."""
         for fields in ({}, {"mcp_param_deeper": "x"}, {"mcp_param_deeper": ""}, {"mcp_param_deeper": "=?base64?@?="}):
@@ -175,6 +186,7 @@ class ServerSide(unittest.TestCase):
                             (42.5, "42.5"), (42, "42.01"), (42, " 42 "), (42, "042 ")):
             self.assert_mismatch(self.reply({"limit": value}, mcp_param_limit=text), (value, text))
 
+    @proves("HTTP-70", "HTTP-72")
     def test_null_and_absent_need_no_header(self):
         self.assertEqual(self.reply({"region": None}, mcp_param_unknown="x").status, 200)
         self.assertEqual(self.reply({}).status, 200)
@@ -198,12 +210,14 @@ class ServerSide(unittest.TestCase):
         self.assert_mismatch(self.reply({"region": ""}))
         self.assert_mismatch(self.reply({"region": None}, mcp_param_region="=?base64??="))
 
+    @proves("HTTP-84", "C010")
     def test_degenerate_names(self):
         body = message("tools/call", {"name": "x"})
         for text in ("=?base64?=", "=?base64??=", "=?base64?@@@?=", "=?base64?/w==?="):
             self.assert_mismatch(post(self.server, body, mcp_name=text), text)
         self.assertEqual(post(self.server, body, mcp_name="=?base64?eA==?=").text, "x")
 
+    @proves("HTTP-52", "HTTP-54", "HTTP-83", "HTTP-84", "C009")
     def test_a_name_that_is_not_ascii(self):
         with self.assertLogs("mcp_ref", "WARNING"):
             self.server.tool(name="größe")(lambda ctx: "groß")

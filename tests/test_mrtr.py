@@ -4,15 +4,13 @@ import asyncio
 import unittest
 
 from mcp_ref import InputRequired, ProtocolError, Server, ToolError, form, link, roots, sampling
+from mcp_ref.base.request import Request
+from mcp_ref.patterns.mrtr import MAX_ANSWERS
 
-from .support import call, message, post, stdio
+from .support import accept, call, message, post, proves, stdio
 
 KEY = b"k" * 32
 NAME = {"name": {"type": "string"}}
-
-
-def accept(**content):
-    return {"action": "accept", "content": content}
 
 
 def make(**options):
@@ -56,6 +54,7 @@ def make(**options):
     return server
 
 
+@proves("C029")
 class Rounds(unittest.TestCase):
     def setUp(self):
         self.server = make()
@@ -71,6 +70,7 @@ class Rounds(unittest.TestCase):
         self.assertEqual((reply.status, reply.error["code"]), (400, code), reply.body)
         return reply.error
 
+    @proves("BASE-01", "MRTR-14")
     def test_two_rounds_with_the_newest_answers_only(self):
         first = self.asked(call(self.server, "wizard"), "a")
         reply = call(self.server, "wizard", inputResponses={"a": accept(name="Ada")}, requestState=first)
@@ -80,12 +80,14 @@ class Rounds(unittest.TestCase):
         done = call(self.server, "wizard", inputResponses={"b": accept(age=36)}, requestState=second)
         self.assertEqual((done.result["resultType"], done.text), ("complete", "Ada is 36"))
 
+    @proves("ELIC-12", "ELIC-14", "ELIC-15")
     def test_the_request_as_it_goes_out(self):
         reply = call(self.server, "refund", {"amount": 3})
         self.assertEqual(reply.result["inputRequests"], {"sure": {"method": "elicitation/create", "params": {
             "mode": "form", "message": "refund 3?", "requestedSchema": {
                 "type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}}}})
 
+    @proves("ELIC-31", "ELIC-32")
     def test_decline_and_cancel(self):
         for action in ("decline", "cancel"):
             for more in ({}, {"content": {"ok": True}}, {"content": {"ok": "yes", "x": 1}}, {"content": 7}):
@@ -94,6 +96,7 @@ class Rounds(unittest.TestCase):
                             requestState=state)
                 self.assertEqual(done.text, f"{action} {{}} 3", more)
 
+    @proves("MRTR-01")
     def test_several_questions_in_one_round(self):
         state = self.asked(call(self.server, "several"), "who", "what", "where")
         what = {"role": "assistant", "content": {"type": "text", "text": "tea"}, "model": "m"}
@@ -104,6 +107,7 @@ class Rounds(unittest.TestCase):
         done = call(self.server, "several", inputResponses={"what": what}, requestState=state)
         self.assertEqual(done.text, "Ada tea file:///x")
 
+    @proves("MRTR-17")
     def test_missing_answers_are_asked_for_again_and_others_ignored(self):
         for extra in ({}, {"inputResponses": {}}, {"inputResponses": None}, {"requestState": None},
                       {"inputResponses": {"wrong": accept(x=1)}}):
@@ -128,6 +132,7 @@ class Rounds(unittest.TestCase):
         self.refused(call(self.server, "loose", inputResponses={"n": 12345}))
         self.asked(call(self.server, "loose"), "n")
 
+    @proves("ELIC-33")
     def test_answers_are_validated(self):
         def reply(answer):
             state = self.asked(call(self.server, "refund", {"amount": 3}), "sure")
@@ -192,6 +197,7 @@ class Rounds(unittest.TestCase):
             reply = call(self.server, "contact", inputResponses={"c": accept(**content)}, requestState=state)
             self.assertEqual(reply.status, 200 if good else 400, content)
 
+    @proves("SAMP-17", "SAMP-18")
     def test_other_answers_are_validated(self):
         self.server.tool(name="where")(lambda ctx: str(ctx.list_roots("roots")))
         self.server.tool(name="think")(lambda ctx: ctx.sample("?", 5, "s")["content"]["text"])
@@ -205,6 +211,7 @@ class Rounds(unittest.TestCase):
         done = call(self.server, "raw", inputResponses={"name": accept(name="Ada")}, requestState=state)
         self.assertEqual(done.text, "Ada {'seen': 0} 1")
 
+    @proves("MRTR-14")
     def test_state_alone(self):
         reply = call(self.server, "again")
         self.assertNotIn("inputRequests", reply.result)
@@ -212,6 +219,7 @@ class Rounds(unittest.TestCase):
         done = call(self.server, "again", requestState=reply.result["requestState"])
         self.assertEqual(done.text, "state 1")
 
+    @proves("MRTR-07")
     def test_malformed_members(self):
         self.refused(call(self.server, "wizard", inputResponses=[1]))
         self.refused(call(self.server, "wizard", inputResponses="x"))
@@ -246,6 +254,7 @@ class Rounds(unittest.TestCase):
         self.assertIn("a", stdio(self.server, message("tools/call", {"name": "wizard"})).result["inputRequests"])
 
 
+@proves("MRTR-09", "MRTR-28", "C032")
 class State(unittest.TestCase):
     """C031, C032: what a sealed state is good for."""
 
@@ -256,6 +265,7 @@ class State(unittest.TestCase):
         return call(server, tool, arguments or {"amount": 1}, requestState=state,
                     inputResponses={"sure": accept(ok=True)})
 
+    @proves("BASE-30", "MRTR-17", "C031")
     def test_two_processes_with_one_key_and_a_restart(self):
         one, two = make(state_keys=[KEY]), make(state_keys=[KEY])
         state = self.state(one)
@@ -275,7 +285,7 @@ class State(unittest.TestCase):
         state = self.state(server)
         self.assertEqual(self.answer(server, state, amount=9999).error["code"], -32602)
         self.assertEqual(self.answer(server, state, "delete", amount=1).error["code"], -32602)
-        server.state_sealer._clock = lambda: 4e9
+        server.state.state_sealer._clock = lambda: 4e9
         self.assertEqual(self.answer(server, state).error["code"], -32602)
 
     def test_another_server_with_the_same_key(self):
@@ -290,6 +300,7 @@ class State(unittest.TestCase):
                      inputResponses={"sure": accept(ok=True)})
         self.assertEqual(reply.status, 200)
 
+    @proves("MRTR-07")
     def test_hostile_states(self):
         server = make()
         state = self.state(server)
@@ -298,6 +309,7 @@ class State(unittest.TestCase):
             reply = self.answer(server, hostile)
             self.assertEqual((reply.status, reply.error["code"]), (400, -32602), hostile[:40])
 
+    @proves("ELIC-34")
     def test_principal(self):
         server = make()
         body = message("tools/call", {"name": "refund", "arguments": {"amount": 1}})
@@ -305,7 +317,6 @@ class State(unittest.TestCase):
         def as_user(name, body):
             import json
 
-            from mcp_ref.base.request import Request
             request = Request(lambda: json.dumps(body).encode())
             request.principal = {"sub": name}
             return json.loads(server.handle(request).body)
@@ -337,6 +348,7 @@ class Capabilities(unittest.TestCase):
         (roots(), {"roots": {}}, [{"roots": {}}], [{}]),
     ]
 
+    @proves("META-11..13", "MRTR-15", "MRTR-16", "ELIC-10", "SAMP-08")
     def test_each_kind(self):
         for question, needed, declared, undeclared in self.QUESTIONS:
             server = Server("s", "1")
@@ -350,6 +362,7 @@ class Capabilities(unittest.TestCase):
                 self.assertEqual((reply.status, reply.error["code"]), (400, -32021), (question, capabilities))
                 self.assertEqual(reply.error["data"], {"requiredCapabilities": needed})
 
+    @proves("MRTR-04")
     def test_only_on_the_methods_that_may_ask(self):
         server = make()
         for method in ("tools/list", "server/discover"):
@@ -374,6 +387,7 @@ class Capabilities(unittest.TestCase):
             with self.assertLogs("mcp_ref", "ERROR"):
                 self.assertTrue(call(server, "t").result["isError"], schema)
 
+    @proves("BASE-40")
     def test_a_form_that_breaks_the_rules_of_forms_is_the_servers_fault(self):
         for fields in ({"x": {"type": "object"}}, {"x": {"type": "strng"}}, {"x": True}, {"x": {"type": "array"}},
                        {"x": {"type": "array", "items": {"type": "object"}}}):
@@ -382,6 +396,7 @@ class Capabilities(unittest.TestCase):
             with self.assertLogs("mcp_ref", "ERROR"):
                 self.assertTrue(call(server, "t").result["isError"])
 
+    @proves("MRTR-06")
     def test_a_request_of_another_method_is_never_sent(self):
         server = Server("s", "1")
         server.tool(name="t")(lambda ctx: InputRequired({"k": {"method": "tools/call", "params": {}}}))
@@ -401,6 +416,40 @@ class Capabilities(unittest.TestCase):
         self.assertEqual((reply.result["isError"], reply.text), (True, "no seats left"))
         reply = call(server, "fails", {"how": "code"})
         self.assertEqual((reply.status, reply.error), (200, {"code": 42, "message": "sold out", "data": {"left": 0}}))
+
+
+class Large(unittest.TestCase):
+    def setUp(self):
+        self.server = Server("hard", "1")
+
+    def test_answers_too_large_to_travel_on_are_the_clients_fault(self):
+        def ask(ctx) -> str:
+            for key in ("a", "b"):
+                ctx.elicit("?", {"t": {"type": "string"}}, key)
+            return "done"
+        self.server.add_prompt(ask)
+        self.server.add_tool(ask)
+        for method in ("prompts/get", "tools/call"):
+            state = post(self.server, message(method, {"name": "ask"})).result["requestState"]
+            for size, status in ((MAX_ANSWERS - 100, 200), (MAX_ANSWERS, 400)):
+                answer = {"a": {"action": "accept", "content": {"t": "x" * size}}}
+                reply = post(self.server, message(method, {"name": "ask", "requestState": state,
+                                                           "inputResponses": answer}))
+                self.assertEqual(reply.status, status, (method, size, str(reply.body)[:200]))
+
+    def test_content_that_no_schema_was_asked_about_does_not_reach_the_handler(self):
+        @self.server.tool
+        def ask(ctx) -> str:
+            return repr([ctx.elicit("?", {"t": {"type": "string"}}, "form").content,
+                         ctx.elicit_url("?", "https://a.example/", "url").content])
+        given = {"form": {"action": "decline", "content": {"t": 1}},
+                 "url": {"action": "accept", "content": {"t": "slipped in"}}}
+        first = call(self.server, "ask")
+        second = call(self.server, "ask", inputResponses={"form": given["form"]},
+                      requestState=first.result["requestState"])
+        third = call(self.server, "ask", inputResponses={"url": given["url"]},
+                     requestState=second.result["requestState"])
+        self.assertEqual(third.text, "[{}, {}]")
 
 
 if __name__ == "__main__":

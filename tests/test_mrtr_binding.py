@@ -1,63 +1,16 @@
 """An answer belongs to its question: changed questions, keys, forms from types, every way of asking and reading."""
 
-import dataclasses
-import enum
-import functools
 import json
 import unittest
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Dict, List, Literal, Optional, TypedDict, Union
+from typing import Any, Dict, List
 
 from mcp_ref import InputRequired, Server, ToolError, form, link, roots, sampling
 from mcp_ref.patterns.mrtr import MAX_ASKED
 
-from .support import call, message, post
+from .support import Talk, accept, call, message, not_on_wasm, post, served
 
 OK = {"ok": {"type": "boolean"}}
-
-
-def accept(**content):
-    return {"action": "accept", "content": content}
-
-
-class Talk:
-    """A client that answers what it is asked. said: message to answer. It keeps what it was asked, round by round."""
-
-    def __init__(self, server: Server, method: str = "tools/call", **target: Any) -> None:
-        self.server, self.method, self.target = server, method, target
-        self.asked: List[Dict[str, Any]] = []
-
-    def once(self, **more: Any) -> Any:
-        reply = post(self.server, message(self.method, {**self.target, **more}))
-        if "result" in reply.body and reply.result["resultType"] == "input_required":
-            self.asked.append(reply.result.get("inputRequests", {}))
-        return reply
-
-    def run(self, answer, rounds: int = 12) -> Any:
-        reply = self.once()
-        while "result" in reply.body and reply.result["resultType"] == "input_required" and rounds:
-            rounds -= 1
-            requests = reply.result.get("inputRequests", {})
-            reply = self.once(requestState=reply.result["requestState"],
-                              inputResponses={key: answer(request) for key, request in requests.items()})
-        return reply
-
-    @property
-    def messages(self) -> List[str]:
-        return [request["params"]["message"] for requests in self.asked for request in requests.values()]
-
-
-def served(handler, method: str):
-    """A server on which `handler` is what the method of that name reaches, and a Talk with it."""
-    server = Server("binding", "1")
-    if method == "tools/call":
-        server.add_tool(handler, name="it")
-        return server, Talk(server, method, name="it")
-    if method == "prompts/get":
-        server.add_prompt(handler, name="it")
-        return server, Talk(server, method, name="it")
-    server.add_resource("x://it", handler, name="it")
-    return server, Talk(server, method, uri="x://it")
 
 
 METHODS = ("tools/call", "prompts/get", "resources/read")
@@ -219,6 +172,7 @@ class Questions(unittest.TestCase):
 class Open(unittest.TestCase):
     """A question that is open when the handler ends is asked, whatever became of it on its way."""
 
+    @not_on_wasm("needs threads")
     def test_it_is_asked(self) -> None:
         def bare(ctx) -> str:
             try:
@@ -353,144 +307,6 @@ class Answers(unittest.TestCase):
             self.assertEqual((error["code"], error["data"]), (-32021, {"requiredCapabilities": missing}))
             for name in missing:
                 self.assertIn(name, error["message"])
-
-
-class Types(unittest.TestCase):
-    """`fields` may be a type, of which the answer's value then is."""
-
-    def ask(self, fields: Any, content: Dict[str, Any]) -> Any:
-        server = Server("s", "1")
-        found: List[Any] = []
-        server.tool(name="t")(lambda ctx: found.append(ctx.elicit("?", fields, "k")))
-        reply = call(server, "t")
-        self.schema = reply.result["inputRequests"]["k"]["params"]["requestedSchema"]
-        self.assertEqual(set(self.schema) - {"required"}, {"type", "properties"})
-        reply = call(server, "t", requestState=reply.result["requestState"], inputResponses={"k": accept(**content)})
-        self.assertEqual(reply.status, 200, reply.body)
-        return found[0].value
-
-    def test_of_one_field(self) -> None:
-        class Colour(enum.Enum):
-            RED = "red"
-            BLUE = "blue"
-
-        for fields, given, value in ((bool, True, True), (int, 3, 3), (int, 3.0, 3), (float, 1.5, 1.5), (str, "x", "x"),
-                                     (Colour, "red", Colour.RED), (Literal["a", "b"], "b", "b"),
-                                     (Optional[int], 3, 3), (List[Literal["a", "b"]], ["a"], ["a"])):
-            made = self.ask(fields, {"value": given})
-            self.assertEqual((made, type(made)), (value, type(value)))
-            self.assertEqual(self.schema.get("required", []), [] if fields == Optional[int] else ["value"])
-        self.assertIsNone(self.ask(Optional[int], {}))
-
-    def test_of_several(self) -> None:
-        class Size(enum.Enum):
-            S = "s"
-            L = "l"
-
-        @dataclasses.dataclass
-        class Order:
-            size: Size
-            count: int = 1
-            note: Optional[str] = None
-
-        class Name(TypedDict):
-            first: str
-            last: str
-
-        self.assertEqual(self.ask(Order, {"size": "l"}), Order(Size.L))
-        self.assertEqual(self.schema["required"], ["size"])
-        self.assertEqual(self.ask(Order, {"size": "s", "count": 2, "note": "x"}), Order(Size.S, 2, "x"))
-        self.assertEqual(self.ask(Name, {"first": "A", "last": "L"}), {"first": "A", "last": "L"})
-
-    def test_no_is_no_agreement(self) -> None:
-        server = Server("s", "1")
-        server.tool(name="t")(lambda ctx: "deleted" if ctx.elicit("Delete?", bool) else "kept")
-        for answer, text in ((accept(value=True), "deleted"), (accept(value=False), "kept"),
-                             ({"action": "decline"}, "kept")):
-            self.assertEqual(Talk(server, name="t").run(lambda request, answer=answer: answer).text, text)
-
-    def test_a_type_that_is_no_form_is_the_handlers_error(self) -> None:
-        @dataclasses.dataclass
-        class Inner:
-            x: int
-
-        @dataclasses.dataclass
-        class Outer:
-            inner: Inner
-
-        for fields in (Outer, Dict[str, int], List[int], complex, 5):
-            server = Server("s", "1")
-            server.tool(name="t")(lambda ctx, _f=None: ctx.elicit("?", fields))  # noqa: B023
-            with self.assertLogs("mcp_ref", "ERROR"):
-                self.assertTrue(call(server, "t").result["isError"], fields)
-
-
-    def test_a_mistake_in_a_form_is_told_in_words(self) -> None:
-        @dataclasses.dataclass
-        class Nested:
-            inner: Dict[str, int]
-
-        for fields, required, words in (
-                (["a", "b"], None, r"a dict of them, or a type .*not \['a', 'b'\]"), (5, None, "or a type .*not 5"),
-                ({"name": str}, None, 'field "name" of a form is a schema .*dataclass'),
-                ({"name": "string"}, None, 'field "name" of a form is a schema'),
-                (Union[int, str], None, 'field "value" of the question "Who\\?".*flat'),
-                (Nested, None, 'field "inner" of the question "Who\\?".*flat'),
-                (OK, ["okay"], 'the question "Who\\?" requires "okay", for which it has no field')):
-            def handler(ctx, fields=fields, required=required) -> str:
-                return str(ctx.elicit("Who?", fields, required=required))
-            server, talk = served(functools.partial(handler, fields=fields, required=required), "tools/call")
-            with self.subTest(repr(fields)), self.assertLogs("mcp_ref", "ERROR") as logs:
-                self.assertTrue(talk.run(lambda request: accept()).result["isError"])
-                self.assertRegex("".join(logs.output), words)
-
-    def test_what_a_field_is_by_default_is_shown(self) -> None:
-        class Colour(enum.Enum):
-            RED = "red"
-
-        @dataclasses.dataclass
-        class Seat:
-            name: str
-            row: int = 3
-            colour: Colour = Colour.RED
-            note: Optional[str] = None
-
-        schema = form("Where?", Seat)["params"]["requestedSchema"]
-        self.assertEqual({name: field.get("default") for name, field in schema["properties"].items()},
-                         {"name": None, "row": 3, "colour": "red", "note": None})
-
-
-class Making(unittest.TestCase):
-    def test_input_required_checks_itself(self) -> None:
-        question = form("?", OK)
-        for wrong in ((), ({},), (None, None), ({"k": 5},), ({"k": {"method": "tools/call", "params": {}}},),
-                      ({"k": {"params": {}}},), ({5: question},), ([question],), ({"k": {**question, "params": []}},),
-                      ({"k": InputRequired({"k": question})},)):
-            with self.assertRaises((TypeError, ValueError), msg=wrong):
-                InputRequired(*wrong)
-        for right in (({"k": question},), (None, 0), (None, ""), ({"k": roots()}, {"a": 1})):
-            InputRequired(*right)
-
-    def test_state_ttl(self) -> None:
-        for wrong in (0, -1, float("inf"), float("nan"), "60", True, None):
-            with self.assertRaisesRegex(ValueError, "finite number of seconds above 0"):
-                Server("s", "1", state_ttl=wrong)  # type: ignore[arg-type]
-        for right in (0.001, 60, 10**15, 1e300):
-            server = Server("s", "1", state_ttl=right)
-            server.tool(name="t")(lambda ctx: str(ctx.elicit("?", bool).value))
-            self.assertIn("requestState", call(server, "t").result)
-
-    def test_a_question_that_json_cannot_carry_is_the_handlers_failure(self) -> None:
-        for fields in ({"a": {"type": "string", "default": object()}}, {"a": {"type": "string", "title": "\ud800"}}):
-            server = Server("s", "1")
-            server.tool(name="t")(lambda ctx: str(ctx.elicit("?", fields)))  # noqa: B023
-            with self.assertLogs("mcp_ref", "ERROR"):
-                self.assertTrue(call(server, "t").result["isError"])
-
-    def test_the_protocol_version(self) -> None:
-        server = Server("s", "1")
-        server.tool(name="t")(lambda ctx: ctx.protocol_version)
-        self.assertEqual(call(server, "t").text, "2026-07-28")
 
 
 if __name__ == "__main__":

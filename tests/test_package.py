@@ -10,17 +10,19 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import mcp_ref
 from mcp_ref import Client, Server
 from mcp_ref.explain import statements
-from mcp_ref.server.files import Folder
+from mcp_ref.server.folders import FolderTemplate
 from mcp_ref.server.prompts import Prompt
 from mcp_ref.server.resources import Resource, ResourceTemplate
 from mcp_ref.server.tools import Tool
 
-from .support import ROOT, SHARED
+from . import dist
+from .support import ROOT, SHARED, working_in
 
 SOURCES = sorted((ROOT / "mcp_ref").rglob("*.py"))
 TESTS = [path for path in sorted((ROOT / "tests").rglob("*.py")) if "peers" not in path.relative_to(ROOT).parts]
@@ -35,6 +37,35 @@ def imports(path):
                 yield 0, alias.name
         elif isinstance(node, ast.ImportFrom):
             yield node.level, node.module or ""
+
+
+MODULES = {".".join(path.relative_to(ROOT / "mcp_ref").with_suffix("").parts).replace(".__init__", ""): path
+           for path in SOURCES}
+LAYERS = (("lib",), ("base",), ("patterns",), ("transports",), ("authorization",), ("server",),
+          ("ladder", "explain", "serve"), ("server.server",), ("client",), ("demo",), ("cli",),
+          ("__init__", "__main__"))
+"""Rooms, from the lowest up; `server` is state and features, and server.server the author's API over all of them."""
+
+
+def layer(module):
+    """How high a module stands: where the longest name in LAYERS does that it begins with."""
+    return max((len(name), number) for number, names in enumerate(LAYERS) for name in names
+               if module == name or module.startswith(name + "."))[1]
+
+
+def known_to(module):
+    """The modules of the package that one imports, wherever and for whatever."""
+    path = MODULES[module]
+    here = path.relative_to(ROOT / "mcp_ref").parts[:-1]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            start = ".".join([*here[:len(here) - node.level + 1], *filter(None, [node.module])])
+            for alias in node.names:
+                inner = f"{start}.{alias.name}".strip(".")
+                yield inner if inner in MODULES else start or "__init__"
+
+
+GRAPH = {module: set(known_to(module)) for module in MODULES}
 
 
 class Imports(unittest.TestCase):
@@ -53,24 +84,28 @@ class Imports(unittest.TestCase):
                 self.assertFalse(level == 0 and module.split(".")[0] == "mcp_ref", f"{path.name} imports {module}")
 
     def test_imports_point_one_way(self):
-        """base knows nothing of the others; patterns know base; nothing imports the command line."""
-        allowed = {"base": {"base"}, "patterns": {"base", "patterns"},
-                   "transports": {"base", "patterns", "transports"}}
-        for path in SOURCES:
-            folder = path.relative_to(ROOT / "mcp_ref").parts[0]
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-            typing_only = {id(inner) for node in ast.walk(tree) if isinstance(node, ast.If)
-                           and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-                           for inner in ast.walk(node)}
-            for node in ast.walk(tree):
-                if not isinstance(node, ast.ImportFrom) or not node.level or id(node) in typing_only:
-                    continue
-                here = path.relative_to(ROOT / "mcp_ref").parts[:-1]
-                target = (here[: len(here) - node.level + 1] + tuple((node.module or "").split(".")))[0]
-                if folder in allowed and target:
-                    self.assertIn(target, allowed[folder], f"{path} imports {target}")
-                if not folder.startswith(("cli", "__main__")):
-                    self.assertFalse(target.startswith("cli"), f"{path} imports {target}")
+        """Every module knows its own room and those below it, in imports for the checker of types as well."""
+        for module, known in GRAPH.items():
+            for other in known:
+                self.assertLessEqual(layer(other), layer(module), f"{module} imports {other}")
+
+    def test_no_module_imports_another_in_a_circle(self):
+        TopologicalSorter(GRAPH).prepare()
+
+    def test_who_touches_sockets_files_and_processes(self):
+        outside = {"socket", "ssl", "select", "selectors", "socketserver", "http", "urllib", "subprocess", "signal",
+                   "tempfile", "shutil", "pathlib", "mimetypes", "multiprocessing"}
+        allowed = ("transports", "authorization", "lib.folder", "cli", "explain")  # which reads its table
+        for module, path in MODULES.items():
+            used = {name.split(".")[0] for level, name in imports(path) if level == 0} & outside
+            if not module.startswith(allowed):
+                self.assertEqual(used, set(), module)
+
+    def test_a_server_loads_no_sockets_and_no_parser_of_urls(self):
+        code = ("import sys, mcp_ref.server.server; print(sorted(set(sys.modules) & {'http', 'urllib', 'socket', "
+                "'ssl', 'select', 'asyncio', 'ipaddress', 'mimetypes'}))")
+        done = subprocess.run([sys.executable, "-S", "-c", code], cwd=ROOT, capture_output=True, text=True)
+        self.assertEqual((done.stdout, done.stderr), ("[]\n", ""))
 
     def test_the_core_loads_without_sockets(self):
         code = ("import sys; sys.modules.update(dict.fromkeys(('socket', 'ssl', 'select', 'http', 'http.server', "
@@ -98,7 +133,7 @@ class PublicNames(unittest.TestCase):
     def test_every_name_is_there_for_checkers_of_types_and_at_run_time(self):
         tree = ast.parse((ROOT / "mcp_ref" / "__init__.py").read_text(encoding="utf-8"))
         typed = {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level
-                 for alias in node.names}
+                 for alias in node.names} - {"RELEASE"}
         self.assertEqual(typed, set(mcp_ref.__all__))
         self.assertEqual(sorted(mcp_ref.__all__, key=lambda name: (name[0].islower(), name)), mcp_ref.__all__)
         for name in mcp_ref.__all__:
@@ -108,7 +143,8 @@ class PublicNames(unittest.TestCase):
 
     def test_the_package_says_that_it_is_typed(self):
         self.assertTrue((ROOT / "mcp_ref" / "py.typed").exists())
-        self.assertIn('mcp_ref = ["py.typed", "spec/*.tsv"]', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+        settings = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+        self.assertIn('mcp_ref = ["README.md", "py.typed", "spec/*.tsv"]', settings)
 
     def test_help_tells_every_option(self):
         for method in (Server.tool, Server.resource, Server.prompt, Server.add_folder, Server.serve, Server.__init__,
@@ -139,14 +175,14 @@ class PublicNames(unittest.TestCase):
     def test_the_options_are_those_of_what_is_registered(self):
         """What a method writes out is what the class takes that it makes."""
         for method, made in ((Server.tool, Tool), (Server.add_tool, Tool), (Server.add_resource, Resource),
-                             (Server.add_resource_template, ResourceTemplate), (Server.add_folder, Folder),
+                             (Server.add_resource_template, ResourceTemplate), (Server.add_folder, FolderTemplate),
                              (Server.prompt, Prompt), (Server.add_prompt, Prompt)):
             taken = {name for base in made.__mro__[:-1] if "__init__" in vars(base)
                      for name, parameter in inspect.signature(base.__init__).parameters.items()
                      if parameter.kind is parameter.KEYWORD_ONLY}
             written = {name for name, parameter in inspect.signature(method).parameters.items()
                        if parameter.kind is parameter.KEYWORD_ONLY}
-            fixed = {"schema"} | ({"instances", "mime_type"} if made is Folder else set())
+            fixed = {"schema"} | ({"instances", "mime_type"} if made is FolderTemplate else set())
             self.assertEqual(written, taken - fixed, method)
 
 
@@ -204,32 +240,24 @@ class Vendoring(unittest.TestCase):
     def test_a_server_of_another_copy_is_named_with_both(self):
         with tempfile.TemporaryDirectory() as folder:
             shutil.copytree(ROOT / "mcp_ref", Path(folder) / "vendored", ignore=shutil.ignore_patterns("__pycache__"))
-            sys.path.insert(0, folder)
-            self.addCleanup(sys.path.remove, folder)
-            vendored = importlib.import_module("vendored")
             where = (f"a Server of another copy of this package: it comes from vendored in {folder}/vendored, and this "
                      f"is mcp_ref in {ROOT / 'mcp_ref'}")
-            with self.assertRaisesRegex(TypeError, re.escape(where)):
-                Client(vendored.Server("x", "1"))
+            with working_in(Path(folder)), self.assertRaisesRegex(TypeError, re.escape(where)):
+                sys.path.insert(0, folder)
+                Client(importlib.import_module("vendored").Server("x", "1"))
         for other in (7, None, object(), Server):
             with self.assertRaises(TypeError) as caught:
                 Client(other)
             self.assertNotIn("another copy", str(caught.exception))
 
-    @unittest.skipUnless(shutil.which("make"), "make is not here: the zipapp is not built")
     def test_the_zipapp_runs(self):
         with tempfile.TemporaryDirectory() as folder:
-            for name in ("mcp_ref", "Makefile"):
-                source = ROOT / name
-                if source.is_dir():
-                    shutil.copytree(source, Path(folder) / name, ignore=shutil.ignore_patterns("__pycache__"))
-                else:
-                    shutil.copy(source, folder)
-            subprocess.run(["make", "-s", "dist", f"PYTHON={sys.executable}"], cwd=folder, check=True)
-            done = subprocess.run([sys.executable, str(Path(folder) / "dist" / "mcp_ref.pyz"), "explain", "HTTP-14"],
-                                  cwd=folder, capture_output=True, text=True)
+            archive = Path(folder) / "mcp_ref.pyz"
+            dist.zipped(Path(folder) / "source", archive)
+            done = subprocess.run([sys.executable, str(archive), "explain", "HTTP-14"], cwd=folder, capture_output=True,
+                                  text=True)
             self.assertEqual(done.returncode, 0, done.stderr)
-            for words in ("text/event-stream", "rung     accept", "module   transports.http_server"):
+            for words in ("text/event-stream", "level    MUST", "module   transports."):
                 self.assertIn(words, done.stdout)
 
 

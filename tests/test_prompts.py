@@ -10,7 +10,7 @@ from typing import Annotated, Any, Dict, List, Literal, Optional, Union
 from mcp_ref import InputRequired, SchemaError, Server, content, form
 from mcp_ref.server.prompts import PromptResult, assistant, user
 
-from .support import message, post, stdio
+from .support import message, post, proves, stdio
 
 NAME = {"name": {"type": "string"}}
 
@@ -51,6 +51,7 @@ def text(reply):
 
 
 class Lists(unittest.TestCase):
+    @proves("PROMPT-02", "PROMPT-03")
     def test_capability_and_list(self):
         server = make()
         self.assertEqual(list(post(server, message("server/discover")).result["capabilities"]),
@@ -83,6 +84,7 @@ class Lists(unittest.TestCase):
         self.assertEqual(get(server, "late").error["code"], -32602)
 
 
+@proves("C054")
 class Arguments(unittest.TestCase):
     """C054, the server's half; G is refused."""
 
@@ -137,6 +139,7 @@ class Messages(unittest.TestCase):
         server.add_prompt(lambda: value, name="m", description="Own")
         return get(server, "m")
 
+    @proves("PROMPT-07", "PROMPT-09")
     def test_shapes(self):
         hello = {"role": "user", "content": {"type": "text", "text": "hi"}}
         image = content.image(b"\xfb\xff", "image/png", annotations={"priority": 1})
@@ -212,6 +215,7 @@ class Messages(unittest.TestCase):
         self.assertEqual((reply.status, reply.error), (500, {"code": -32603, "message": "Internal error"}))
 
 
+@proves("C029")
 class Asking(unittest.TestCase):
     """C029 for prompts/get."""
 
@@ -244,8 +248,53 @@ class Asking(unittest.TestCase):
         self.assertNotIn("messages", asked)
         self.assertEqual(text(get(self.server, "raw", requestState=asked["requestState"])), "s")
 
+    @proves("MRTR-15", "MRTR-16")
     def test_a_capability_that_is_missing(self):
         self.assertEqual(get(self.server, "ask", capabilities={}).error["code"], -32021)
+
+
+class PromptContent(unittest.TestCase):
+    def get(self, block):
+        server = Server("prompts", "1")
+        server.add_prompt(lambda: block, name="p")
+        return post(server, message("prompts/get", {"name": "p"}))
+
+    def resource(self, **members):
+        return {"type": "resource", "resource": {"uri": "demo://x", "mimeType": "text/plain", "text": "x", **members}}
+
+    @proves("PROMPT-07", "PROMPT-09", "PROMPT-11..13")
+    def test_what_is_sent(self):
+        for block in (content.image(b"\xfb\xff", "image/svg+xml"), content.audio(b"", "audio/ogg; codecs=opus"),
+                      {"type": "image", "data": "+/8=", "mimeType": "image/png"}, self.resource(),
+                      content.embedded_resource("file:///a.bin", b"\xff", "application/octet-stream")):
+            self.assertEqual(self.get(block).result["messages"], [{"role": "user", "content": block}])
+
+    def refused(self, block):
+        with self.assertLogs("mcp_ref", logging.ERROR):
+            reply = self.get(block)
+        self.assertEqual((reply.status, reply.error["code"]), (500, -32603), block)
+
+    @proves("PROMPT-07", "PROMPT-09")
+    def test_data_is_base64(self):
+        for kind, media in (("image", "image/png"), ("audio", "audio/wav")):
+            for data in ("not base64!", "YQ", "Y\nQ==", "+_8=", "é", None, 7):
+                self.refused({"type": kind, "data": data, "mimeType": media})
+
+    @proves("PROMPT-08", "PROMPT-10")
+    def test_a_mime_type_is_one(self):
+        for kind in ("image", "audio"):
+            for media in ("", "png", "image/", "/png", "image png", "image/png\r\nx: y", None, 7):
+                self.refused({"type": kind, "data": "YQ==", "mimeType": media})
+
+    @proves("PROMPT-11..13")
+    def test_an_embedded_resource_is_whole(self):
+        for members in ({"uri": "nonsense"}, {"uri": ""}, {"uri": "a b:c"}, {"uri": None}, {"mimeType": None},
+                        {"mimeType": "text"}, {"text": None}, {"text": 7}, {"blob": "eA=="}):
+            self.refused(self.resource(**members))
+        for blob in ("not base64!", "YQ", "+_8=", None, 7):
+            self.refused({"type": "resource", "resource": {"uri": "demo://x", "mimeType": "a/b", "blob": blob}})
+        self.refused(content.embedded_resource("demo://x", "x"))
+        self.refused({"type": "resource", "resource": {"uri": "demo://x", "mimeType": "text/plain"}})
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import era_stub
 from mcp_ref import Client
 from mcp_ref.ladder import LADDER
 
-from .support import ROOT, RawClient, message
+from .support import ROOT, RawClient, message, run_command, working_in
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", TEXT, re.M | re.S)
@@ -24,15 +24,16 @@ NAMED = dict(re.findall(r"`(\w+)\.py`:\n\n```python\n(.*?)^```", TEXT, re.M | re
 
 
 class Readme(unittest.TestCase):
-    def setUp(self):
+    @classmethod
+    def setUpClass(cls):
         folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-        shutil.copy(ROOT / "era_stub.py", self.folder)
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = Path(folder.name)
+        shutil.copy(ROOT / "era_stub.py", cls.folder)
         for name in ("mcp_ref", "tests"):
-            shutil.copytree(ROOT / name, self.folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(ROOT / name, cls.folder / name, ignore=shutil.ignore_patterns("__pycache__"))
         for name, snippet in NAMED.items():
-            (self.folder / f"{name}.py").write_text(snippet, encoding="utf-8")
+            (cls.folder / f"{name}.py").write_text(snippet, encoding="utf-8")
 
     def command(self, line):
         """The line with this interpreter for python3, and the settings before it."""
@@ -60,6 +61,17 @@ class Readme(unittest.TestCase):
         self.assertEqual(done.returncode, 0, (command, done.stdout, done.stderr))
         return done.stdout
 
+    def run_here(self, line):
+        """A line with `python3 -m mcp_ref`, in this process."""
+        words = shlex.split(line)
+        start = words.index("python3")
+        self.assertEqual(words[start:start + 3], ["python3", "-m", "mcp_ref"], line)
+        settings = dict(word.split("=", 1) for word in words[:start])
+        with working_in(self.folder):
+            status, out, err = run_command(*words[start + 3:], **settings)
+        self.assertEqual(status, 0, (line, out, err))
+        return out
+
     def test_the_test_command(self):
         self.assertIn("python3 -m tests", LINES)
         command, environment = self.command("python3 -m tests")
@@ -79,15 +91,14 @@ class Readme(unittest.TestCase):
         lines = [line for line in LINES if "http://127.0.0.1:8000/mcp" in line]
         self.assertGreaterEqual(len(lines), 5)
         for line in lines:
-            command, environment = self.command(line.replace("http://127.0.0.1:8000/mcp", url))
-            out = self.run_line(command, environment, stdin=subprocess.DEVNULL)
-            self.assertTrue(out.strip(), line)
-        out = self.run_line(self.command(f"python3 -m mcp_ref call {url} echo --arg text=hi")[0])
-        self.assertEqual(out, "hi\n")
+            self.assertTrue(self.run_here(line.replace("http://127.0.0.1:8000/mcp", url)).strip(), line)
+        self.assertEqual(self.run_here(f"python3 -m mcp_ref call {url} echo --arg text=hi"), "hi\n")
 
     def test_the_rest_of_the_commands(self):
         for line in LINES:
-            if "explain" in line or line.startswith("python3 -m tests "):
+            if "explain" in line:
+                self.run_here(line)
+            elif line.startswith("python3 -m tests "):
                 self.run_line(*self.command(line))
             elif "unittest" in line:
                 self.run_line(*self.command(line))

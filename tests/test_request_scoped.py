@@ -9,13 +9,12 @@ from unittest import mock
 from mcp_ref import Server
 from mcp_ref.base.meta import LOG_LEVEL, LOG_LEVELS
 from mcp_ref.base.request import Request
-from mcp_ref.base.trace_context import trace_context
-from mcp_ref.patterns import allowance
-from mcp_ref.patterns.allowance import Allowance, RateLimits
-from mcp_ref.patterns.cancellation import Cancelled
-from mcp_ref.server.logging import advise
+from mcp_ref.lib import token_bucket as allowance
+from mcp_ref.lib.token_bucket import RateLimits, TokenBucket
+from mcp_ref.lib.trace_context import trace_context
+from mcp_ref.patterns.notifications import Cancelled, advise
 
-from .support import message, post
+from .support import asking, message, post, proves
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01"
 
@@ -36,12 +35,14 @@ class Clock:
         return self.now
 
 
+@proves("C023")
 class Progress(unittest.TestCase):
     def run_tool(self, function, **fields):
         server = Server("s", "1")
         server.tool(name="t")(function)
         return post(server, with_meta("tools/call", {"name": "t"}, **fields))
 
+    @proves("PROG-03")
     def test_strictly_increasing_and_tagged(self):
         def steps(ctx):
             for value in (1, 1, 0.5, 2, float("nan"), 2.5, float("inf"), 3):
@@ -65,6 +66,7 @@ class Progress(unittest.TestCase):
             self.assertTrue(post(server, message("tools/call", {"name": "t"})).result["isError"])
         self.assertIn("progress and total are numbers", "".join(logs.output))
 
+    @proves("PROG-06", "PROG-09")
     def test_nothing_after_the_answer(self):
         kept = []
         reply = self.run_tool(lambda ctx: kept.append(ctx) or ctx.progress(1), progressToken=7)
@@ -104,6 +106,7 @@ class Logs(unittest.TestCase):
         fields = {} if level is None else {LOG_LEVEL: level}
         return post(server, with_meta("tools/call", {"name": "t"}, **fields))
 
+    @proves("LOG-04")
     def test_only_at_or_above_the_level_that_was_asked_for(self):
         calls = [(level, {"n": level}, "db") for level in LOG_LEVELS]
         self.assertEqual(self.logged(None, *calls).sent, [])
@@ -113,6 +116,7 @@ class Logs(unittest.TestCase):
                              [{"level": name, "data": {"n": name}, "logger": "db"} for name in LOG_LEVELS[rank:]])
             self.assertEqual({one["method"] for one in sent}, {"notifications/message"})
 
+    @proves("LOG-03")
     def test_the_capability_is_declared(self):
         for logging, capabilities, count in ((True, {"logging": {}}, 1), (False, {}, 0)):
             server = Server("s", "1", logging=logging)
@@ -147,6 +151,7 @@ class Logs(unittest.TestCase):
         self.assertEqual(sent[-1]["params"]["level"], "error")
 
 
+@proves("META-18", "META-19")
 class Trace(unittest.TestCase):
     GOOD = {"traceparent": PARENT, "tracestate": "vendor=abc,t@v=x y,", "baggage": "user=al%20ice;p=1;q, k = v"}
 
@@ -175,11 +180,12 @@ class Trace(unittest.TestCase):
         self.assertEqual(post(server, body).text, "ok")
 
 
+@proves("TOOL-40", "COMP-15")
 class Limits(unittest.TestCase):
     def test_a_bucket(self):
         clock = Clock()
         with mock.patch.object(allowance.time, "monotonic", clock):
-            bucket = Allowance(2, 10)
+            bucket = TokenBucket(2, 10)
             self.assertEqual([bucket.take() for _ in range(3)], [True, True, False])
             clock.now = 0.1
             self.assertEqual([bucket.take() for _ in range(2)], [True, False])
@@ -190,16 +196,13 @@ class Limits(unittest.TestCase):
         clock = Clock()
         with mock.patch.object(allowance.time, "monotonic", clock):
             limits = RateLimits({"tools/call": 1})
-            limits.check("tools/call", "alice")
-            limits.check("tools/call", "bob")
-            limits.check("tools/list", "alice")
-            with self.assertRaises(allowance.RateLimited):
-                limits.check("tools/call", "alice")
+            asked = [("tools/call", "alice"), ("tools/call", "bob"), ("tools/list", "alice"), ("tools/call", "alice")]
+            self.assertEqual([limits.exceeded(*each) for each in asked], [None, None, None, 1])
 
     def test_callers_are_forgotten(self):
         limits = RateLimits({"m": 1})
         for number in range(allowance.MAX_CALLERS + 10):
-            limits.check("m", str(number))
+            limits.exceeded("m", str(number))
         self.assertEqual(len(limits._buckets), allowance.MAX_CALLERS)
 
     def test_on_the_wire(self):
@@ -215,6 +218,7 @@ class Limits(unittest.TestCase):
             self.assertEqual((reply.status, reply.error["code"], reply.error["data"]), (429, 1429, {"limit": 1}))
 
 
+@proves("C097")
 class Cancellation(unittest.TestCase):
     def test_a_cancelled_request_is_not_answered(self):
         server = Server("s", "1")
@@ -256,6 +260,23 @@ class Cancellation(unittest.TestCase):
 
         with self.assertRaises(Cancelled):
             server.handle(request)
+
+
+class ProgressTokens(unittest.TestCase):
+    def sent(self, tool, body):
+        server = Server("progress", "1")
+        server.add_tool(tool, name="t")
+        return [one["params"] for one in post(server, body).sent]
+
+    @proves("PROG-05")
+    def test_only_the_token_of_the_request_is_used(self):
+        def steps(ctx) -> str:
+            ctx.progress(1)
+            return ""
+        for token in ("a", 0, "", 7):
+            params, = self.sent(steps, asking("t", token))
+            self.assertEqual((params["progressToken"], type(params["progressToken"])), (token, type(token)))
+        self.assertEqual(self.sent(steps, asking("t")), [])
 
 
 if __name__ == "__main__":

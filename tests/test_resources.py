@@ -11,7 +11,7 @@ from typing import Dict, List, Literal, Optional, Set
 from mcp_ref import InputRequired, ProtocolError, ResourceNotFound, SchemaError, Server, content, form
 from mcp_ref.server.resources import ResourceTemplate
 
-from .support import message, post, stdio
+from .support import message, post, proves, stdio
 
 NAME = {"name": {"type": "string"}}
 
@@ -70,6 +70,7 @@ class Lists(unittest.TestCase):
     def setUp(self):
         self.server = make()
 
+    @proves("RES-02")
     def test_capability(self):
         capabilities = post(self.server, message("server/discover")).result["capabilities"]
         self.assertEqual(list(capabilities), ["resources"])
@@ -80,6 +81,7 @@ class Lists(unittest.TestCase):
             reply = post(server, message(method, {"uri": "a:b"}))
             self.assertEqual((reply.status, reply.error["code"]), (404, -32601), method)
 
+    @proves("RES-03")
     def test_resources(self):
         result = listing(self.server).result
         self.assertEqual(result["resultType"], "complete")
@@ -98,6 +100,7 @@ class Lists(unittest.TestCase):
             {"uriTemplate": "demo://search{?q,n}", "name": "search"},
             {"uriTemplate": "demo://any/{+path}", "name": "anything"}])
 
+    @proves("RES-02")
     def test_templates_alone_make_the_capability(self):
         server = Server("one", "1")
         server.add_resource_template("a://{b}", lambda b: b, name="b")
@@ -136,6 +139,7 @@ class Lists(unittest.TestCase):
         self.assertEqual(self.server.resource_templates["demo://item/{key}"].scopes, ())
 
 
+@proves("C061")
 class Pages(unittest.TestCase):
     """C061: every page with the same hints."""
 
@@ -146,6 +150,7 @@ class Pages(unittest.TestCase):
             self.server.add_resource_template(f"t{number}://{{a}}", lambda a: "", name=str(number))
             self.server.add_prompt(lambda: "", name=str(number))
 
+    @proves("BASE-30", "CACHE-22", "CACHE-23")
     def test_all_pages_have_the_same_scope(self):
         for method, member in (("resources/list", "resources"), ("resources/templates/list", "resourceTemplates"),
                                ("prompts/list", "prompts")):
@@ -183,6 +188,7 @@ class Pages(unittest.TestCase):
         self.refused(cursor)
 
 
+@proves("C053")
 class Reading(unittest.TestCase):
     """C053, the server's half."""
 
@@ -195,6 +201,7 @@ class Reading(unittest.TestCase):
         self.assertEqual(result, {"resultType": "complete", "ttlMs": 60000, "cacheScope": "public", "contents": [
             {"uri": "demo://greeting", "mimeType": "text/plain", "text": "Hello"}]})
 
+    @proves("RES-16")
     def test_octets_in_standard_base64(self):
         result = read(self.server, "demo://octets").result
         [found] = result["contents"]
@@ -215,6 +222,7 @@ class Reading(unittest.TestCase):
         self.assertEqual(read(self.server, "demo://item/x").result["contents"][0]["text"], "item x")
         self.assertEqual(read(self.server, "demo://item/x/y").result["contents"][0]["text"], "second")
 
+    @proves("BASE-20", "RES-10", "RES-13", "RES-14")
     def test_not_found(self):
         for uri in ("demo://none", "file:///none", "demo://item/", "demo://item/a/b", "demo://item/..",
                     "demo://item/%2e%2e%2fx",
@@ -227,6 +235,7 @@ class Reading(unittest.TestCase):
             self.assertEqual((reply.status, reply.error), (400, {"code": -32602, "message": "Resource not found",
                                                                  "data": {"uri": uri}}), uri)
 
+    @proves("RES-14")
     def test_uri_must_be_a_text(self):
         for params in ({}, {"uri": ""}, {"uri": None}, {"uri": 3}, {"uri": ["demo://greeting"]}):
             reply = stdio(self.server, message("resources/read", params))
@@ -276,6 +285,7 @@ class Contents(unittest.TestCase):
             with self.subTest(repr(value)):
                 self.assertEqual(self.returning(value).result["contents"], expected)
 
+    @proves("RES-16")
     def test_what_is_no_contents_is_the_servers_fault(self):
         for members in ({}, {"text": "x", "blob": "eA=="}, {"text": 3}, {"blob": "+/_-"}, {"blob": "YQ"},
                         {"blob": "Y\nQ=="}, {"blob": 3}, {"blob": "é"}, {"text": "\ud800"}, {"text": "x", "uri": "b"},
@@ -324,6 +334,7 @@ class Contents(unittest.TestCase):
             self.assertIn("a return is missing", "".join(logs.output))
 
 
+@proves("C029")
 class Asking(unittest.TestCase):
     """C029 for resources/read; C061: no hints on a question."""
 
@@ -364,12 +375,14 @@ class Asking(unittest.TestCase):
                       requestState=asked["requestState"]).result
         self.assertEqual(result["contents"][0]["text"], "s ['a']")
 
+    @proves("MRTR-15", "MRTR-16")
     def test_a_capability_that_is_missing(self):
         reply = read(self.server, "ask://name", capabilities={})
         self.assertEqual((reply.status, reply.error["code"]), (400, -32021))
 
 
 class Definitions(unittest.TestCase):
+    @proves("RES-09", "CACHE-13")
     def test_what_is_refused(self):
         server = Server("bad", "1")
         for uri, handler in (("nonsense", lambda: ""), ("a:b c", lambda: ""), ("a:b", lambda c: ""),

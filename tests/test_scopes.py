@@ -8,6 +8,8 @@ from mcp_ref.authorization.scopes import scope_names
 from tests.support import call, message, post
 from tests.test_authorization import CHALLENGE, auth, bearer, server
 
+from .support import proves
+
 
 class Scopes(unittest.TestCase):
     """What a token may do, and the step-up challenge for what it may not."""
@@ -29,11 +31,13 @@ class Scopes(unittest.TestCase):
                 return names, hints
             cursor = {"cursor": result["nextCursor"]}
 
+    @proves("AUTH-59", "AUTH-60")
     def test_every_request_needs_the_servers_scopes(self) -> None:
         for token in ("nothing", "oddscope"):
             reply = post(self.server, message("tools/list"), bearer(token))
             self.assertEqual((reply.status, reply.headers["WWW-Authenticate"]), (403, self.insufficient("mcp")))
 
+    @proves("AUTH-60")
     def test_a_tool_needs_its_own_as_well(self) -> None:
         reply = call(self.server, "write", extra=bearer("guest"))
         self.assertEqual((reply.status, reply.headers["WWW-Authenticate"]), (403, self.insufficient("mcp w")))
@@ -53,12 +57,14 @@ class Scopes(unittest.TestCase):
         reply = call(self.server, "none", extra=bearer("guest"))
         self.assertEqual((reply.status, reply.error["code"]), (400, -32602))
 
+    @proves("AUTH-78")
     def test_broader_scope_implies_narrower(self) -> None:
         self.assertEqual(call(self.server, "write", extra=bearer("root")).text, "written")
         self.assertEqual(call(self.server, "erase", extra=bearer("root")).status, 403)
         cycle = auth(implied={"a": ["b"], "b": ["a", "c"]})
         self.assertEqual(cycle.granted({"scope": "a"}), {"a", "b", "c"})
 
+    @proves("TOOL-07", "CACHE-22", "CACHE-23", "AUTHSEC-31")
     def test_lists_show_what_the_token_permits_and_are_private(self) -> None:
         self.assertEqual(self.listed("guest"), (["who"], ["private"]))
         self.assertEqual(self.listed("alice"), (["who", "write"], ["private"] * 2))
@@ -87,6 +93,7 @@ class Scopes(unittest.TestCase):
         self.assertEqual(scope_names("a b a"), ("a", "b"))
 
 
+@proves("AUTHSEC-31")
 class ScopesElsewhere(unittest.TestCase):
     """The same rules for resources, templates, prompts and completion."""
 
@@ -121,6 +128,7 @@ class ScopesElsewhere(unittest.TestCase):
     def ask(self, token: str, method: str, **params: Any) -> Any:
         return post(self.server, message(method, params), bearer(token))
 
+    @proves("PROMPT-03", "RES-03")
     def test_lists(self) -> None:
         every = {("resources/list", "resources", "uri"): ["a://open", "c://1", "a://closed", "b://1"],
                  ("resources/templates/list", "resourceTemplates", "uriTemplate"): ["c://{name}", "b://{name}"],
@@ -131,6 +139,7 @@ class ScopesElsewhere(unittest.TestCase):
                 self.assertEqual({item[key] for item in result[member]}, expected, (method, token))
                 self.assertEqual(result["cacheScope"], "private", method)
 
+    @proves("AUTH-60")
     def test_use(self) -> None:
         prompt, template = {"type": "ref/prompt", "name": "greet"}, {"type": "ref/resource", "uri": "b://{name}"}
         typed = {"argument": {"name": "name", "value": ""}}

@@ -7,7 +7,8 @@ from typing import Any, List
 from unittest import mock
 
 from mcp_ref.cli import screen
-from mcp_ref.cli.screen import Bar, as_json, cells, columns, cut, paint, printable, wrap
+from mcp_ref.cli.screen import Bar, as_json, cells, columns, fitted, paint, wrap
+from mcp_ref.lib.text import printable
 
 
 class Terminal(io.StringIO):
@@ -30,7 +31,7 @@ class Text(unittest.TestCase):
             self.assertEqual(cells(text), width, text)
 
     def test_cut(self) -> None:
-        self.assertEqual([cut("abc", 3), cut("abcd", 3), cut("日本語", 5), cut("日本語", 6)],
+        self.assertEqual([fitted("abc", 3), fitted("abcd", 3), fitted("日本語", 5), fitted("日本語", 6)],
                          ["abc", "ab…", "日本…", "日本語"])
 
     def test_wrap(self) -> None:

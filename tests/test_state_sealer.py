@@ -9,10 +9,13 @@ from unittest import mock
 from mcp_ref.base.errors import InvalidParams
 from mcp_ref.patterns.state_sealer import MAX_TOKEN, BadKey, Claim, StateSealer
 
+from .support import proves
+
 OLD, NEW = b"o" * 32, b"n" * 32
 CLAIM = Claim("alice", "tools/call", "refund", {"a": 1, "b": [True, None]}, "shop")
 
 
+@proves("C032")
 class Sealer(unittest.TestCase):
     def setUp(self):
         self.now = 1000.0
@@ -45,8 +48,7 @@ class Sealer(unittest.TestCase):
         for part, value in (("principal", "bob"), ("method", "prompts/get"), ("target", "delete"),
                             ("arguments", {"a": 2, "b": [True, None]}), ("arguments", {"a": True, "b": [True, None]}),
                             ("audience", "bank")):
-            changed = {**CLAIM.__dict__, part: value}
-            self.assertIn("another request", self.refused(token, Claim(**changed)), part)
+            self.assertIn("another request", self.refused(token, CLAIM._replace(**{part: value})), part)
 
     def test_time(self):
         token = self.sealer.seal(CLAIM, {})
@@ -55,6 +57,7 @@ class Sealer(unittest.TestCase):
         self.now += 0.1
         self.assertIn("expired", self.refused(token))
 
+    @proves("MRTR-08", "MRTR-28")
     def test_every_single_change_is_noticed(self):
         token = self.sealer.seal(CLAIM, {"x": 1})
         for at in range(len(token)):
@@ -64,6 +67,7 @@ class Sealer(unittest.TestCase):
             self.refused(token[:at])
             self.refused(token[:at] + token[at + 1:])
 
+    @proves("MRTR-09", "MRTR-28")
     def test_what_is_no_token(self):
         good = self.sealer.seal(CLAIM, {})
         _, payload, mac = good.split(".")
@@ -90,6 +94,7 @@ class Sealer(unittest.TestCase):
     def test_a_token_of_another_purpose_is_refused(self):
         self.refused(self.make([NEW], "cursor").seal(CLAIM, {}))
 
+    @proves("MRTR-07")
     def test_the_payload_is_not_read_before_the_mac(self):
         payload = base64.urlsafe_b64encode(b"not json").rstrip(b"=").decode()
         forged = base64.urlsafe_b64encode(hmac.new(OLD, f"v1.{payload}".encode(), hashlib.sha256).digest())
@@ -108,7 +113,7 @@ class Sealer(unittest.TestCase):
             self.refused(f"{signed}.{mac}")
 
     def test_what_is_no_json_is_not_sealed(self):
-        for content in (float("nan"), float("inf"), {1}, b"x"):
+        for content in (float("nan"), float("inf"), {1}, b"x", "\ud800"):
             self.assertRaises((TypeError, ValueError), self.sealer.seal, CLAIM, content)
 
     def test_keys(self):

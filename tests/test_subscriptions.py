@@ -11,10 +11,10 @@ from unittest import mock
 from mcp_ref import ResourceServer, Server, static_tokens
 from mcp_ref.base.request import Request
 from mcp_ref.patterns.subscriptions import MAX_QUEUED, MAX_URIS
-from mcp_ref.transports import event_streams
+from mcp_ref.transports import connection
 from mcp_ref.transports.http_server import HTTPServer, Limits
 
-from .support import Clock, RawClient, events, message, post
+from .support import Clock, RawClient, events, message, post, proves
 
 ID = "io.modelcontextprotocol/subscriptionId"
 ALL = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
@@ -48,6 +48,7 @@ class Core(unittest.TestCase):
     def setUp(self):
         self.server = make()
 
+    @proves("BASE-01", "META-17", "SUBS-02", "SUBS-03", "RES-14")
     def test_acknowledged_first_with_what_is_honoured(self):
         for id in (1, "1", "é", 0):
             subscription = listen(self.server, {**ALL, "resourceSubscriptions": [
@@ -64,6 +65,7 @@ class Core(unittest.TestCase):
         ack, = taken(listen(self.server, {"toolsListChanged": False, "somethingNew": True}))
         self.assertEqual(ack["params"]["notifications"], {})
 
+    @proves("META-17", "SUBS-01")
     def test_only_what_was_asked_for(self):
         streams = {name: listen(self.server, {name: True}, name) for name in ALL}
         streams["none"] = listen(self.server, {}, "none")
@@ -85,6 +87,7 @@ class Core(unittest.TestCase):
             "one": [("resources/updated", "demo://one", "one")],
             "template": [("resources/updated", "demo://item/9", "template")]})
 
+    @proves("C035")
     def test_ids_1_and_text_1_are_two_subscriptions(self):
         number, text = listen(self.server, ALL, 1), listen(self.server, ALL, "1")
         self.server.notify_tools_changed()
@@ -143,6 +146,7 @@ class Core(unittest.TestCase):
         body = message("subscriptions/listen", {"notifications": {}})
         self.assertEqual(post(Server("s", "1"), body).error["code"], -32601)
 
+    @proves("SUBS-02", "SUBS-03", "C037")
     @mock.patch("mcp_ref.patterns.subscriptions.MAX_QUEUED", 2**30)
     def test_nothing_between_the_ack_and_the_registration_is_lost(self):
         """A thread fires in a tight loop while streams are opened: the ack is first, nothing after it is missing."""
@@ -198,6 +202,7 @@ class Streams(unittest.TestCase):
             if not chunk or not chunk.startswith(b":"):
                 return events(chunk)
 
+    @proves("TRANS-03")
     def test_more_streams_than_connections_and_none_is_lost(self):
         clients = [self.open(id=number) for number in range(20)]
         for _ in range(3):
@@ -214,6 +219,7 @@ class Streams(unittest.TestCase):
         self.assertEqual(client.chunk(), b": keep-alive\n\n")
         self.assertEqual(client.chunk(), b": keep-alive\n\n")
 
+    @proves("HTTP-20")
     def test_a_client_that_leaves_is_forgotten(self):
         client = self.open()
         self.assertEqual(len(self.server.subscriptions), 1)
@@ -221,7 +227,7 @@ class Streams(unittest.TestCase):
         until = time.monotonic() + 60
         while len(self.server.subscriptions) and time.monotonic() < until:
             threading.Event().wait(0.01)
-        self.assertEqual((len(self.server.subscriptions), len(self.http.streams.streams)), (0, 0))
+        self.assertEqual((len(self.server.subscriptions), len(self.http.listening)), (0, 0))
 
     def test_the_end_at_shutdown(self):
         client = self.open(id="x")
@@ -239,7 +245,7 @@ class Streams(unittest.TestCase):
             client.request(message("subscriptions/listen", {"notifications": ALL}, "x"), authorization="Bearer t")
             self.assertEqual(client.head().status, 200)
             self.next(client)
-            with mock.patch.object(event_streams, "time", clock):
+            with mock.patch.object(connection, "time", clock):
                 clock.ahead = 1000
                 last, = self.next(client)
             self.assertEqual((last["id"], last["result"]["resultType"]), ("x", "complete"))

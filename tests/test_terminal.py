@@ -11,6 +11,8 @@ from unittest import mock
 from mcp_ref.cli.screen import cells
 from mcp_ref.cli.terminal import Interrupted, suspicions, terminal
 
+from .support import not_on_wasm
+
 try:
     import pty
 except ImportError:  # no Unix
@@ -154,6 +156,7 @@ class Forms(unittest.TestCase):
         self.assertNotIn("The lines", screen.getvalue())
 
     @unittest.skipUnless(pty, "this system has no pseudo-terminals")
+    @not_on_wasm("needs terminals")
     def test_what_was_typed_before_the_question_is_no_answer(self) -> None:
         ours, theirs = pty.openpty()
         self.addCleanup(os.close, ours)

@@ -42,9 +42,9 @@ from typing import (
 from unittest import mock
 
 from mcp_ref import SchemaError
-from mcp_ref.base.json_schema import Schema, compile_schema
-from mcp_ref.server.scalars import Unfit
-from mcp_ref.server.typed import plain, typed
+from mcp_ref.lib.json_schema import Schema, compile_schema
+from mcp_ref.lib.typed.scalars import Unfit
+from mcp_ref.lib.typed.typed import plain, typed
 
 T = TypeVar("T")
 Number = TypeVar("Number", int, float)

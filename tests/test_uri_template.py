@@ -6,7 +6,10 @@ import unittest
 from urllib.parse import quote
 
 from mcp_ref.base.errors import SchemaError
-from mcp_ref.server.uri_template import MAX_URI, UriTemplate, is_uri
+from mcp_ref.lib.uri import is_uri
+from mcp_ref.lib.uri_template import MAX_URI, UriTemplate
+
+from .support import proves
 
 MATCHED = [
     ("test://template/{id}/data", "test://template/123/data", {"id": "123"}),
@@ -177,6 +180,7 @@ class Faults(unittest.TestCase):
 
 
 class Uris(unittest.TestCase):
+    @proves("RES-09")
     def test_is_uri(self):
         for text in ("file:///a", "x:y", "urn:isbn:1", "a+b.c-d://h/p?q#f", "x://é"):
             self.assertTrue(is_uri(text), text)

@@ -1,6 +1,6 @@
 """basic/authorization, Token Handling: opaque tokens, verified by asking the authorization server (RFC 7662).
 
-Implements AUTH-46, AUTHSEC-05, AUTHSEC-08.
+Implements AUTHSEC-05, AUTHSEC-08.
 
 What the authorization server says is remembered for a short while, by the token's digest: a token that is revoked is
 good for at most `cache_seconds` more. Only good tokens are remembered, so nobody fills the memory with bad ones.
@@ -16,11 +16,11 @@ from typing import Any, Dict, Mapping, Optional, Tuple
 from urllib.parse import quote_plus, urlencode
 from urllib.request import Request
 
-from ..base.errors import ParseError, Timeout, TransportError, Unreachable
-from ..base.jsonrpc import decode
+from ..base.errors import Timeout, TransportError, Unreachable
+from ..lib.strict_json import NotJson, decode
+from ..lib.uri import Address
 from ..transports.calls import Deadline
-from ..transports.connection import Exchange
-from ..transports.url import Address
+from ..transports.exchange import Exchange
 from .resource_server import THIS_RESOURCE, web_url
 
 MAX_ANSWER = 64 * 1024
@@ -82,7 +82,7 @@ class Introspection:
             answer = decode(body) if response.status == 200 else None
         except (Timeout, Unreachable) as error:
             raise TransportError(f"the introspection endpoint gives no answer: {error}") from None
-        except (TransportError, ParseError):
+        except (TransportError, NotJson):
             raise TransportError("the introspection endpoint gives no answer that can be read") from None
         if response.status != 200:
             raise TransportError(f"the introspection endpoint answered {response.status}, not 200")

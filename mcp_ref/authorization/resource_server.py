@@ -1,13 +1,12 @@
 """basic/authorization, Access Token Usage and Error Handling: the server as an OAuth 2.1 resource server.
 
-Implements AUTH-01, AUTH-02, AUTH-07, AUTH-13, AUTH-39, AUTH-40, AUTH-42, AUTH-46 to AUTH-49, AUTH-51, AUTH-52,
-AUTH-57 to AUTH-67, AUTH-78, ASDISC-01, ASDISC-02, ASDISC-05, AUTHSEC-04, AUTHSEC-30 to AUTHSEC-34,
-CACHE-25, CACHE-26.
+Implements AUTH-01, AUTH-02, AUTH-07, AUTH-13, AUTH-39, AUTH-40, AUTH-42, AUTH-46 to AUTH-49, AUTH-51, AUTH-52, AUTH-59
+to AUTH-61, AUTH-78, ASDISC-01, ASDISC-02, ASDISC-05, AUTHSEC-04, AUTHSEC-30 to AUTHSEC-34.
 
     door      `authorize`        who sent this? 401 without a valid token meant for this server, 403 without the scopes
                                  that every request needs; before the body is read
     lists     scopes.visible     what the token's scopes permit, and no more
-    items     scopes.require_scopes   403 insufficient_scope for a tool, prompt or resource that needs more (step-up)
+    items     scopes.permit           403 insufficient_scope for a tool, prompt or resource that needs more (step-up)
     GET       `page`             the protected resource metadata (RFC 9728), which needs no token
 
 Over stdio nothing of this is asked: there the credentials come from the environment (AUTH-02).
@@ -24,34 +23,33 @@ import hmac
 import re
 import time
 import traceback
-from typing import TYPE_CHECKING, Any, Callable, Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple
-from urllib.parse import unquote_plus, urlsplit
+from typing import Any, Callable, Dict, FrozenSet, List, Mapping, Optional, Sequence, Tuple
 
-from ..base.errors import HTTPError, TransportError
-from ..base.jsonrpc import encode
+from ..base.errors import HTTPError, TransportError, refusal
 from ..base.log import log
 from ..base.request import Answer, Head, Request
-from ..transports.endpoint import DEFAULT_PORTS, refusal
-from ..transports.mirrors import decode_value
-from ..transports.url import is_loopback
+from ..lib.strict_json import encode
+from ..lib.uri import DEFAULT_PORTS, Uri, is_loopback, parsed, percent_decoded
 from .scopes import scope_names
-
-if TYPE_CHECKING:
-    from ..server.server import Server
 
 Verifier = Callable[[str], Optional[Mapping[str, Any]]]
 
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 
-THIS_RESOURCE: Any = type("ThisResource", (), {"__repr__": lambda self: "THIS_RESOURCE"})()
+
+class ThisResource:
+    """The class of THIS_RESOURCE."""
+
+    def __repr__(self) -> str:
+        return "THIS_RESOURCE"
+
+
+THIS_RESOURCE = ThisResource()
 """An `aud` by which a verifier vouches that the token was issued for the server that asks; no JSON can forge it."""
 
-_URL = re.compile(r"(https?)://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([0-9]{1,5}))?(/[a-z0-9._~!$&'()*+,;=:@%/-]*)?"
-                  r"([?#][a-z0-9._~!$&'()*+,;=:@%/?#-]*)?", re.IGNORECASE)
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 _QUOTABLE = re.compile(r"[\x20\x21\x23-\x5b\x5d-\x7e]+")
 _STANDARD = ("aud", "client_id", "iss", "scope", "sub")
-_REGISTRIES = {"tools/call": "tools", "prompts/get": "prompts", "resources/read": "resources"}
 
 
 def web_url(text: str, what: str, bare: bool = True) -> str:
@@ -59,10 +57,10 @@ def web_url(text: str, what: str, bare: bool = True) -> str:
 
     what: how an error calls it. bare: whether a query and a fragment are refused. Raises ValueError.
     """
-    match = _URL.fullmatch(text) if isinstance(text, str) else None
-    if match is None or (match.group(5) and bare):
+    uri = _web(text) if isinstance(text, str) else None
+    if uri is None or (bare and (uri.query, uri.fragment) != (None, None)):
         raise ValueError(f"{what} must be an absolute URL{' without query or fragment' if bare else ''}, not {text!r}")
-    if match.group(1).lower() != "https" and not is_loopback(match.group(2).strip("[]")):
+    if uri.scheme != "https" and not is_loopback(uri.host or ""):
         raise ValueError(f"{what} must be https unless it is on loopback, and {text!r} is not")
     return text
 
@@ -73,12 +71,20 @@ def canonical(url: str) -> str:
     Whatever is not such a URL is returned as it is, and so equals no resource. A slash after a path is kept: it may
     carry meaning (AUTH-39, AUTH-40).
     """
-    match = _URL.fullmatch(url)
-    if match is None:
+    uri = _web(url)
+    if uri is None:
         return url
-    scheme, port, path = match.group(1).lower(), match.group(3), match.group(4)
-    port = "" if port in (None, DEFAULT_PORTS[scheme]) else ":" + port
-    return f"{scheme}://{match.group(2).lower()}{port}{'' if path in (None, '/') else path}{match.group(5) or ''}"
+    path, query, fragment = uri.path if uri.path != "/" else "", uri.query, uri.fragment
+    return f"{uri.site}{path}{'' if query is None else '?' + query}{'' if fragment is None else '#' + fragment}"
+
+
+def _web(text: str) -> Optional[Uri]:
+    """An http or https URL, without anybody's name and password in it; None for anything else."""
+    try:
+        uri = parsed(text, ascii=True)
+    except ValueError:
+        return None
+    return uri if uri.scheme in DEFAULT_PORTS and uri.user is None else None
 
 
 class ResourceServer:
@@ -117,35 +123,31 @@ class ResourceServer:
         self.realm = realm
         self.scopes = scope_names(scopes)
         self._implied = {broad: scope_names(narrow) for broad, narrow in (implied or {}).items()}
-        parts = urlsplit(self.resource)
-        self.host = parts.hostname or ""
-        self._paths = (WELL_KNOWN, WELL_KNOWN + parts.path)
-        self.metadata_url = f"{parts.scheme}://{parts.netloc}{WELL_KNOWN}{parts.path}"
+        uri = parsed(self.resource)
+        self.host = uri.host or ""
+        self._paths = (WELL_KNOWN, WELL_KNOWN + uri.path)
+        self.metadata_url = uri.site + WELL_KNOWN + uri.path
         supported = self.scopes if scopes_supported is None else scope_names(scopes_supported)
         members = {"resource": self.resource, "authorization_servers": self.issuers,
                    "scopes_supported": supported or None, "bearer_methods_supported": ["header"],
                    "resource_name": resource_name, "resource_documentation": resource_documentation}
         self.metadata: Dict[str, Any] = {name: value for name, value in members.items() if value is not None}
 
-    def page(self, request: Request) -> Optional[Answer]:
-        """The metadata document, if that is what is asked for, at either well-known path (ASDISC-05).
+    def is_page(self, head: Head) -> bool:
+        """Whether the metadata document is asked for, at either well-known path (ASDISC-05)."""
+        return head.target.split("?", 1)[0] in self._paths
 
-        It needs no token, but Host and Origin are checked all the same. Raises HTTPError.
-        """
-        head = request.head
-        if head is None or head.target.split("?", 1)[0] not in self._paths:
-            return None
-        request.rung = "door"
-        if request.endpoint is not None:
-            request.endpoint.admit(head)
+    def page(self, head: Head) -> Answer:
+        """The metadata document, which needs no token. Raises HTTPError for a method that is not GET or HEAD."""
         if head.method not in ("GET", "HEAD"):
             raise refusal(405, "method not allowed", "the metadata takes GET", [("Allow", "GET, HEAD")])
         return Answer(200, encode(self.metadata))
 
-    def authorize(self, request: Request, server: "Server") -> None:
+    def authorize(self, request: Request, named: Callable[[Head], Tuple[str, ...]]) -> None:
         """The last question of the door: a valid token meant for this server, with the scopes that all need.
 
-        Sets principal, and takes the token out of the head. Raises HTTPError 400, 401, 403 or 503.
+        named: the scopes of what a head says it calls, so that one challenge asks for all (AUTH-67). Sets principal,
+        and takes the token out of the head. Raises HTTPError 400, 401, 403 or 503.
         """
         head = request.head
         assert head is not None, "stdio asks for no token"
@@ -153,14 +155,14 @@ class ResourceServer:
         kept = {name: value for name, value in head.headers.items() if name != "authorization"}
         request.head = head._replace(headers=kept)
         if not self.granted(request.principal).issuperset(self.scopes):
-            raise self.insufficient(self.scopes + _named(server, head))
+            raise self.insufficient(self.scopes + named(head))
 
     def _token(self, head: Head) -> str:
         """The token of the Authorization header. One in the query string is never taken, and beside a header it makes
         the request malformed (RFC 6750, section 2; AUTH-61).
         """
         query = head.target.partition("?")[2]
-        queried = any(unquote_plus(part.partition("=")[0]) == "access_token" for part in query.split("&"))
+        queried = any(percent_decoded(part.partition("=")[0]) == b"access_token" for part in query.split("&"))
         value = head.headers.get("authorization")
         if "authorization" in head.repeated or (queried and value is not None):
             raise self._refused(400, "invalid_request", "exactly one Authorization header is taken, and no other place")
@@ -251,16 +253,6 @@ def _cause(error: Exception, token: str) -> str:
         return str(error).replace(token, "…")
     place = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__} at {place.filename}:{place.lineno} in {place.name}"
-
-
-def _named(server: "Server", head: Head) -> Tuple[str, ...]:
-    """The scopes of the item that the mirrored headers name: a hint, so that one challenge asks for all (AUTH-67)."""
-    registry = getattr(server, _REGISTRIES.get(head.headers.get("mcp-method", ""), ""), None)
-    try:
-        item = registry.get(decode_value(head.headers.get("mcp-name", ""))) if registry is not None else None
-    except ValueError:
-        return ()
-    return tuple(getattr(item, "scopes", ()))
 
 
 def static_tokens(table: Mapping[str, Mapping[str, Any]]) -> Verifier:

@@ -7,16 +7,31 @@ without authorization does not load.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Dict, FrozenSet, Mapping, Sequence, Tuple, TypeVar
+from typing import Any, Dict, FrozenSet, Mapping, Optional, Protocol, Sequence, Tuple, TypeVar
 
+from ..base.errors import HTTPError, refusal
 from ..base.request import Request
-from ..transports.endpoint import refusal
 
-if TYPE_CHECKING:
-    from ..server.registry import Registered
-    from ..server.server import Server
 
-Item = TypeVar("Item", bound="Registered")
+class Granting(Protocol):
+    """What knows which scopes a token grants: authorization.resource_server.ResourceServer."""
+
+    scopes: Tuple[str, ...]
+
+    def granted(self, principal: Any) -> FrozenSet[str]:
+        """The scopes that a principal's claims grant."""
+
+    def insufficient(self, scopes: Sequence[str]) -> HTTPError:
+        """The 403 that asks for a token with all of `scopes`."""
+
+
+class Scoped(Protocol):
+    """What a token with certain scopes may use."""
+
+    scopes: Tuple[str, ...]
+
+
+Item = TypeVar("Item", bound=Scoped)
 
 _SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
 
@@ -35,28 +50,28 @@ def scope_names(scopes: Sequence[str]) -> Tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def visible(server: "Server", request: Request, items: Mapping[str, Item]) -> Dict[str, Item]:
+def visible(auth: Optional[Granting], request: Request, items: Mapping[str, Item]) -> Dict[str, Item]:
     """Those of `items` that the request's token may use, in their order: what a list method lists."""
-    granted = None if request.head is None else _granted(server, request)
+    granted = None if request.head is None else _granted(auth, request)
     return {key: item for key, item in items.items() if granted is None or granted.issuperset(item.scopes)}
 
 
-def is_scoped(items: Mapping[str, "Registered"]) -> bool:
+def is_scoped(items: Mapping[str, Scoped]) -> bool:
     """Whether what is listed of `items` depends on who asks."""
     return any(item.scopes for item in items.values())
 
 
-def require_scopes(server: "Server", request: Request, scopes: Sequence[str]) -> None:
+def permit(auth: Optional[Granting], request: Request, scopes: Sequence[str]) -> None:
     """Raise the 403 that names all that this operation needs, unless the request's token grants `scopes`.
 
     To be called before anything is sent to the client. A server without `auth` grants no scope over HTTP.
     """
-    if not scopes or request.head is None or _granted(server, request).issuperset(scopes):
+    if not scopes or request.head is None or _granted(auth, request).issuperset(scopes):
         return
-    if server.auth is None:
+    if auth is None:
         raise refusal(403, "forbidden", "this needs scopes, and the server has no authorization that could grant them")
-    raise server.auth.insufficient((*server.auth.scopes, *scopes))
+    raise auth.insufficient((*auth.scopes, *scopes))
 
 
-def _granted(server: "Server", request: Request) -> FrozenSet[str]:
-    return frozenset() if server.auth is None else server.auth.granted(request.principal)
+def _granted(auth: Optional[Granting], request: Request) -> FrozenSet[str]:
+    return frozenset() if auth is None else auth.granted(request.principal)

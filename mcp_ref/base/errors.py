@@ -1,6 +1,6 @@
 """basic/index, Error Codes: the one family of errors, each with its code, its HTTP status and what it names.
 
-Implements BASE-13, BASE-14, BASE-16, BASE-18 to BASE-23, META-09, META-13, HTTP-26, HTTP-27, HTTP-77, HTTP-78.
+Implements BASE-13, BASE-14, BASE-16, BASE-18 to BASE-20, BASE-22, BASE-23, META-13.
 
     McpError
       ProtocolError        a JSON-RPC error: raised here to be sent, raised by the client when received
@@ -20,26 +20,15 @@ Implements BASE-13, BASE-14, BASE-16, BASE-18 to BASE-23, META-09, META-13, HTTP
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Type
+import json
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Type
+
+from ..lib.errors import McpError as McpError
+from ..lib.errors import SchemaError as SchemaError
 
 RETIRED = -32002
 RESERVED = (-32768, -32000)
 """JSON-RPC's own codes; an application's lie outside (BASE-14, BASE-18, BASE-23)."""
-
-
-class McpError(Exception):
-    """The root of every error that this package raises on purpose.
-
-    note: a sentence of this side's own about what a peer answered, "" where there is nothing to say; str() ends in it.
-    """
-
-    note = ""
-
-    def __str__(self) -> str:
-        return self._noted(super().__str__())
-
-    def _noted(self, text: str) -> str:
-        return f"{text.rstrip('. ')}. {self.note}" if self.note else text
 
 
 class ProtocolError(McpError):
@@ -187,6 +176,11 @@ class HTTPError(McpError):
         self.headers = tuple(headers)
 
 
+def refusal(status: int, error: str, detail: str, headers: Iterable[Tuple[str, str]] = ()) -> HTTPError:
+    """The HTTPError for what is refused in plain HTTP; its body is a JSON object with `error` and `detail`."""
+    return HTTPError(status, json.dumps({"error": error, "detail": detail}), tuple(headers))
+
+
 class Timeout(McpError):
     """No answer within the time given, in seconds."""
 
@@ -216,10 +210,6 @@ class TooManyRounds(McpError):
 
 class ToolError(McpError):
     """A tool's failure in words meant for the model: becomes a result with `isError: true`."""
-
-
-class SchemaError(McpError, ValueError):
-    """A JSON Schema that is invalid, of an unknown dialect, over the bounds, or with a `$ref` that is not there."""
 
 
 ERRORS: List[Type[_Defined]] = [
@@ -261,8 +251,15 @@ def received(error: Any, status: int = 200) -> ProtocolError:
     status: the HTTP status it came with.
     """
     if isinstance(error, dict) and type(error.get("code")) is int and isinstance(error.get("message"), str):
-        made = ProtocolError.__new__(_BY_CODE.get(error["code"], ProtocolError))
-        ProtocolError.__init__(made, error["code"], error["message"], error.get("data"))
+        code, message, data = error["code"], error["message"], error.get("data")
+        made = ProtocolError(code, message, data)
+        if code == MissingClientCapability.defined:
+            made = MissingClientCapability(message, {})
+        elif code == UnsupportedProtocolVersion.defined:
+            made = UnsupportedProtocolVersion("", ())
+        elif code in _BY_CODE:
+            made = _BY_CODE[code](message)
+        made.message, made.data = message, data  # as the peer has them, whatever the class would say
     else:
         made = InternalError("the peer sent an error without an integer code and a text message")
     made.status, made.remote = status, True

@@ -11,21 +11,16 @@ import logging
 import traceback
 from typing import Any, Iterator
 
+from ..lib.text import printable
+
 log = logging.getLogger("mcp_ref")
-
-
-def escaped(text: str) -> str:
-    """`text` on one line of printable characters, any other as Python escapes it."""
-    if text.isprintable():
-        return text
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in text)
 
 
 def _traceback(error: BaseException) -> Iterator[str]:
     for part in traceback.format_exception(type(error), error, error.__traceback__):
         part = part[:-1] if part.endswith("\n") else part
         frame = part.lstrip(" |+-").startswith('File "')  # the one part that has several lines of its own
-        yield from map(escaped, part.split("\n") if frame else [part])
+        yield from map(printable, part.split("\n") if frame else [part])
 
 
 class _Escaping(logging.Filter):
@@ -37,7 +32,7 @@ class _Escaping(logging.Filter):
         except Exception:  # arguments that do not fit are for the handler to tell
             return True
         if not message.isprintable():
-            record.msg, record.args = escaped(message), ()
+            record.msg, record.args = printable(message), ()
         error: Any = record.exc_info[1] if record.exc_info else None
         if error is not None and not record.exc_text:
             record.exc_text = "\n".join("  " + line for line in _traceback(error))

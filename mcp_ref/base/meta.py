@@ -1,7 +1,6 @@
 """basic/index, _meta: the reserved keys, the meta rung, and what a client may have declared.
 
-Implements META-01 to META-03, META-05, META-08, META-09, META-11, META-12, META-14, LOG-07,
-VERS-05 and PROG-01 (the form of the token).
+Implements META-01 to META-03, META-05, META-11, META-12, VERS-05.
 """
 
 from __future__ import annotations
@@ -9,10 +8,10 @@ from __future__ import annotations
 import re
 from typing import Any, Dict, Iterable, Mapping, Optional
 
-from .errors import InvalidParams, MissingClientCapability, ParseError
-from .jsonrpc import decode, encode, is_id, shown
-from .request import Request
-from .trace_context import TRACE_CONTEXT, trace_context
+from ..lib.strict_json import decode, encode
+from ..lib.text import shown
+from ..lib.trace_context import TRACE_CONTEXT, trace_context
+from .errors import InvalidParams, MissingClientCapability
 
 PREFIX = "io.modelcontextprotocol/"
 PROTOCOL_VERSION = PREFIX + "protocolVersion"
@@ -23,6 +22,8 @@ SERVER_INFO = PREFIX + "serverInfo"
 SUBSCRIPTION_ID = PREFIX + "subscriptionId"
 PROGRESS_TOKEN = "progressToken"
 
+OBJECTS = ("elicitation", "sampling", "roots", "extensions", "experimental")
+"""The members of client capabilities that are objects where they are there."""
 LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
 _KEY = re.compile(r"(?:[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*/)?"
@@ -66,39 +67,14 @@ def checked_extensions(given: Mapping[str, Mapping[str, Any]]) -> Dict[str, Any]
             raise ValueError(f"the settings of extension {name} are an object, {{}} for none, not {shown(settings)}")
         try:
             made[name] = decode(encode(dict(settings)))
-        except (TypeError, ValueError, RecursionError, ParseError) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise ValueError(f"the settings of extension {name} are not JSON: {error}") from None
     return made
 
 
-def require(good: bool, name: str, expected: str) -> None:
-    """Raise the InvalidParams that says `params._meta.<name> must be <expected>`, unless `good`."""
-    if not good:
-        raise InvalidParams(f"Invalid params: params._meta.{name} must be {expected}")
-
-
-def meta(request: Request) -> None:
-    """The meta rung: clientCapabilities is an object; what else is given is well-formed.
-
-    Sets capabilities. Raises InvalidParams.
-    """
-    fields = request.meta
-    capabilities = fields.get(CLIENT_CAPABILITIES)
-    if not isinstance(capabilities, dict):
-        raise InvalidParams(f"Invalid params: params._meta.{CLIENT_CAPABILITIES} is required and must be an object")
-    for name in ("elicitation", "sampling", "roots", "extensions", "experimental"):
-        if name in capabilities:
-            require(isinstance(capabilities[name], dict), f"{CLIENT_CAPABILITIES}.{name}", "an object")
-    request.capabilities = capabilities
-    if CLIENT_INFO in fields:
-        info = fields[CLIENT_INFO]
-        require(isinstance(info, dict), CLIENT_INFO, "an object")
-        for name in ("name", "version"):
-            require(isinstance(info.get(name), str), f"{CLIENT_INFO}.{name}", "a string")
-    if LOG_LEVEL in fields:
-        require(fields[LOG_LEVEL] in LOG_LEVELS, LOG_LEVEL, "one of " + ", ".join(LOG_LEVELS))
-    if PROGRESS_TOKEN in fields:
-        require(is_id(fields[PROGRESS_TOKEN]), PROGRESS_TOKEN, "a string or an integer")
+def malformed(name: str, expected: str) -> InvalidParams:
+    """The error that says `params._meta.<name> must be <expected>`."""
+    return InvalidParams(f"Invalid params: params._meta.{name} must be {expected}")
 
 
 def declares(capabilities: Mapping[str, Any], needed: Mapping[str, Any]) -> bool:

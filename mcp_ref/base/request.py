@@ -6,41 +6,19 @@ and moves its bytes. Whatever the handler sends before it has finished goes thro
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, FrozenSet, Mapping, NamedTuple, Optional, Protocol, Tuple, Union
+from typing import Any, Callable, Dict, NamedTuple, Optional, Protocol, Tuple, Union
 
+from ..lib.http1 import Head as Head
 from .errors import HTTPError
 
 RequestId = Union[str, int]
-
-TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
-"""The pattern of an HTTP token (RFC 9110, section 5.6.2): a field name, a method, a key of baggage."""
 
 CREDENTIALS = frozenset(("authorization", "proxy-authorization", "cookie"))
 """The header fields, in lower case, that no handler gets to see."""
 
 
-class Head(NamedTuple):
-    """The head of an HTTP request.
-
-    method, target: as in the request line.
-    headers: lower-case name to value, optional white space removed; a repeated field's values joined by ", ".
-    repeated: the names of the fields that came more than once.
-    """
-
-    method: str
-    target: str
-    headers: Mapping[str, str]
-    repeated: FrozenSet[str] = frozenset()
-
-
-class Door(Protocol):
-    """What an HTTP transport puts before the rest of the ladder."""
-
-    def door(self, head: Head) -> None:
-        """Raise HTTPError for a head that is not let in."""
-
-    def admit(self, head: Head) -> None:
-        """The part of it that every path asks, Host and Origin."""
+class BodyAwaited(BaseException):
+    """Raised by `read_body` while the body is not there yet: the transport serves the request again once it is."""
 
 
 class Request:
@@ -48,10 +26,11 @@ class Request:
 
     Given by the transport:
     head: the HTTP head, or None on stdio.
-    read_body: returns the body's bytes; called once, by the framing rung, so that a request refused before it costs
-        no body. Raises HTTPError where the body's own framing is wrong.
+    read_body: returns the body's bytes; called by the framing rung, so that a request refused before it costs no body.
+        Raises HTTPError where the body's own framing is wrong, and BodyAwaited.
     notify: sends a notification (a dict) to the client ahead of the answer.
-    endpoint: what the request came in through, which is what the door rung asks; None on stdio.
+    endpoint: the transports.endpoint.Endpoint that it came in through, which the door asks; None on stdio.
+    fault: what the transport refuses it with where there is no request to speak of; the octets rung raises it.
 
     Learned on the ladder, empty until then: id, method, params, meta, version, capabilities, principal.
     rung: the last that was asked. round: which attempt the handler made, 1 for the first, 0 for none yet.
@@ -59,19 +38,21 @@ class Request:
     """
 
     __slots__ = ("head", "read_body", "notify", "id", "method", "params", "meta", "version", "capabilities",
-                 "principal", "rung", "round", "cancelled", "endpoint")
+                 "principal", "rung", "round", "cancelled", "endpoint", "fault")
 
     def __init__(
         self,
         read_body: Callable[[], bytes],
         head: Optional[Head] = None,
         notify: Optional[Callable[[Dict[str, Any]], None]] = None,
-        endpoint: Optional[Door] = None,
+        endpoint: Optional[Any] = None,
+        fault: Optional[HTTPError] = None,
     ) -> None:
         self.head = head
         self.read_body = read_body
         self.notify = notify
         self.endpoint = endpoint
+        self.fault = fault
         self.id: Optional[RequestId] = None
         self.method = ""
         self.params: Dict[str, Any] = {}
@@ -101,3 +82,20 @@ class Answer(NamedTuple):
     def plain(cls, error: HTTPError) -> Answer:
         """The answer that an HTTPError is: plain HTTP, no JSON-RPC message."""
         return cls(error.status, error.body.encode("utf-8"), headers=error.headers)
+
+
+class Serving(Protocol):
+    """What a transport serves, as far as it knows it: server.server.Server.
+
+    cors: web origins whose pages may call it. public_hosts: further names that it is reached by.
+    """
+
+    cors: Tuple[str, ...]
+    public_hosts: Tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    def handle(self, request: Request) -> Answer:
+        """The answer to one message."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Dict, Mapping, Sequence, Set, Tuple
 
-from ..base.errors import ParseError
-from ..base.json_schema import compile_schema
-from ..base.json_schema.model import NAMES
-from ..base.jsonrpc import decode, shown
+from ..lib.json_schema import compile_schema
+from ..lib.json_schema.run import NAMES
+from ..lib.strict_json import NotJson, decode
+from ..lib.text import shown
 
 MAX_REFERENCES = 8
 
@@ -16,7 +16,7 @@ def from_json(text: str) -> Dict[str, Any]:
     """The arguments object that --json gives. Raises ValueError."""
     try:
         value = decode(text.encode("utf-8"))
-    except (ParseError, UnicodeEncodeError) as error:
+    except ValueError as error:
         raise ValueError(f"--json must be a JSON object, not {shown(text)} ({_why(error)})") from None
     if not isinstance(value, dict):
         raise ValueError(f"--json must be a JSON object, not {shown(text)}")
@@ -24,7 +24,7 @@ def from_json(text: str) -> Dict[str, Any]:
 
 
 def _why(error: Exception) -> str:
-    return error.message.partition(": ")[2] if isinstance(error, ParseError) else "it is no text in UTF-8"
+    return str(error) if isinstance(error, NotJson) else "it is no text in UTF-8"
 
 
 def from_pairs(pairs: Sequence[Tuple[str, str]], schema: Mapping[str, Any]) -> Dict[str, Any]:
@@ -81,5 +81,5 @@ def _read(text: str) -> Any:
     """The JSON value of a text; the text itself where it is no JSON."""
     try:
         return decode(text.encode("utf-8"))
-    except (ParseError, UnicodeEncodeError):
+    except ValueError:
         return text

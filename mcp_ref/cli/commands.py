@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional
 from ..base.errors import TransportError
 from ..base.meta import SERVER_INFO
 from ..client.resources import octets
+from ..lib.text import printable
 from . import listing
 from .arguments import from_json, from_pairs
 from .common import FILES, add_command, can_ask, content_of, json_argument, note, pairs, printed, show
 from .faults import UsageError
 from .saving import data_of, save
-from .screen import as_json, is_terminal, printable
+from .screen import as_json, is_terminal
 from .terminal import Interrupted, terminal
 
 if TYPE_CHECKING:

@@ -15,10 +15,11 @@ from ..base.errors import ProtocolError
 from ..base.log import log
 from ..base.meta import LOG_LEVELS
 from ..client.elicitation import decline
+from ..lib.text import printable
 from . import screen
 from .faults import INTERRUPTED, STATUSES, UsageError
 from .saving import check_folder
-from .screen import Bar, is_terminal, paint, printable
+from .screen import Bar, is_terminal, paint
 from .terminal import Interrupted, terminal
 
 if TYPE_CHECKING:

@@ -8,10 +8,11 @@ import sys
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple
 
 from ..base.errors import MethodNotFound
+from ..lib.text import printable
 from .arguments import referred
 from .common import add_command, note, printed, show
 from .faults import SAID_NO
-from .screen import as_json, cells, columns, is_terminal, paint, printable, wrap
+from .screen import as_json, cells, columns, is_terminal, paint, wrap
 
 if TYPE_CHECKING:
     from ..client.client import Client
@@ -22,7 +23,7 @@ WIDEST = 48
 """Columns of the longest signature that the descriptions are aligned to."""
 NARROWEST = 20
 """Columns that a description beside a signature needs."""
-MAX_DEPTH, MAX_VALUES = 6, 4
+MAX_LEVELS, MAX_SHOWN = 6, 4
 APART = ("type", "description", "title", "default", "enum", "const", "properties", "required", "items", "prefixItems",
          "anyOf", "oneOf", "allOf", "$ref", "$defs", "definitions", "$schema")
 """Keywords that are not limits: the type, the signature or the lines of the inner fields have them."""
@@ -132,13 +133,13 @@ def type_of(field: Any, root: Mapping[str, Any], depth: int = 0) -> str:
     """What a schema lets a value be, in short: `integer|null`, `"a"|"b"|…`, `string[]`, `[string, integer]`."""
     if field is False:
         return "never"
-    if not isinstance(field, Mapping) or depth > MAX_DEPTH:
+    if not isinstance(field, Mapping) or depth > MAX_LEVELS:
         return "any"
     if "$ref" in field and "type" not in field:
         return type_of(referred(field["$ref"], root), root, depth + 1)
     values = [field["const"]] if "const" in field else field.get("enum")
     if isinstance(values, list) and values:
-        return "|".join([_json(value) for value in values[:MAX_VALUES]] + ["…"] * (len(values) > MAX_VALUES))
+        return "|".join([_json(value) for value in values[:MAX_SHOWN]] + ["…"] * (len(values) > MAX_SHOWN))
     for keyword in ("anyOf", "oneOf"):
         if isinstance(field.get(keyword), list) and field[keyword]:
             return "|".join(dict.fromkeys(type_of(each, root, depth + 1) for each in field[keyword]))
@@ -217,7 +218,7 @@ def _paragraph(text: Any, indent: int) -> None:
 def _print_fields(schema: Any, root: Mapping[str, Any], indent: int, depth: int = 0) -> None:
     """The properties of a schema, or of its items, each with all that is said of it, and theirs."""
     inner = _object_of(schema, root)
-    for name, field, required, _ in _fields(inner, root) if inner is not None and depth < MAX_DEPTH else ():
+    for name, field, required, _ in _fields(inner, root) if inner is not None and depth < MAX_LEVELS else ():
         known = field if isinstance(field, Mapping) else {}
         default = f", default {_json(known['default'])}" if "default" in known else ""
         print(" " * indent + printable(f"{name}: {type_of(field, root)}{'' if required else ', optional'}{default}"))
@@ -230,14 +231,14 @@ def _print_fields(schema: Any, root: Mapping[str, Any], indent: int, depth: int 
 def _print_limits(schema: Mapping[str, Any], indent: int) -> None:
     limits = [f"{keyword} {_json(value)}" for keyword, value in schema.items() if keyword not in APART]
     values = schema.get("enum")
-    if isinstance(values, list) and len(values) > MAX_VALUES:
+    if isinstance(values, list) and len(values) > MAX_SHOWN:
         limits.insert(0, "one of " + ", ".join(map(_json, values)))
     _paragraph(", ".join(limits), indent)
 
 
 def _object_of(schema: Any, root: Mapping[str, Any], depth: int = 0) -> Optional[Mapping[str, Any]]:
     """The schema with properties that a schema is, refers to, or has for its items; None where there is none."""
-    if not isinstance(schema, Mapping) or depth > MAX_DEPTH:
+    if not isinstance(schema, Mapping) or depth > MAX_LEVELS:
         return None
     if isinstance(schema.get("properties"), Mapping):
         return schema

@@ -10,9 +10,8 @@ import shutil
 import sys
 from typing import Any, List, NoReturn, Optional
 
-from .. import __version__
 from ..base.errors import McpError
-from ..base.versioning import LATEST
+from ..base.versioning import LATEST, RELEASE
 from .faults import INTERRUPTED, SAID_NO, STATUSES, UsageError, status_of
 
 _SECRET = re.compile(r"((?:authorization|cookie|api-?key|token)\s*[:=]).*|(?<=://)[^/@\s]*(?=@)", re.IGNORECASE)
@@ -92,7 +91,7 @@ def parser(client: bool = True) -> argparse.ArgumentParser:
     made = _Parser(prog=called(), description="The Model Context Protocol, 2026-07-28.", epilog=STATUSES,
                    formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("--version", action="version",
-                      version=f"mcp_ref {__version__} (Model Context Protocol {LATEST})")
+                      version=f"mcp_ref {RELEASE} (Model Context Protocol {LATEST})")
     made.add_argument("--no-color", action="store_true", help="no colours, as with NO_COLOR=1")
     commands: Any = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
     from . import serve

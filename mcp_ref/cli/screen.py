@@ -11,16 +11,13 @@ import time
 import unicodedata
 from typing import Any, List, Optional
 
+from ..lib.text import printable
+
 STYLES = {"bold": "1", "red": "31", "yellow": "33", "cyan": "36"}
 BAR = 24
 
 colours = True
 """Whether --no-color was not given."""
-
-
-def printable(text: str, keep: str = "") -> str:
-    """`text` with every character that a terminal could act on, but for those in `keep`, written as an escape."""
-    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def as_json(value: Any, stream: Any) -> str:
@@ -65,7 +62,7 @@ def cells(text: str) -> int:
                for c in text)
 
 
-def cut(text: str, width: int) -> str:
+def fitted(text: str, width: int) -> str:
     """The text, ended with … where it is wider than `width`."""
     return text if cells(text) <= width else _fitting(text, width - 1) + "…"
 
@@ -131,7 +128,7 @@ class Bar:
             share = min(max(progress / total, 0.0), 1.0)
             size = min(BAR, width // 3)
             parts.insert(0, f"[{'#' * int(share * size):<{size}}] {share:4.0%}")
-        line = cut("  ".join(part for part in parts if part), width)
+        line = fitted("  ".join(part for part in parts if part), width)
         print(f"\r{line}\x1b[K", end="", file=self._stream, flush=True)
         self._drawn = True
 

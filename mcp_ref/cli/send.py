@@ -11,15 +11,14 @@ import json
 import sys
 from typing import Any, Dict, List, Tuple
 
-from .. import __version__
 from ..base import meta as reserved
-from ..base.errors import ParseError
-from ..base.jsonrpc import decode, encode
-from ..base.versioning import LATEST
+from ..base.versioning import LATEST, RELEASE
+from ..lib.strict_json import decode, encode
+from ..lib.text import printable
 from . import screen
 from .common import add_parser, check_standard_input, content_of, exchange_printer, json_argument, octets_of
 from .faults import SAID_NO, UsageError
-from .screen import is_terminal, printable
+from .screen import is_terminal
 
 TOLD = """\
 The request is a right one: every header that the transport asks for, the _meta that each request carries, and the
@@ -53,9 +52,9 @@ def add_commands(commands: Any) -> None:
 
 
 def _send(options: argparse.Namespace) -> int:
+    from ..lib.uri import Address
     from ..transports.calls import Deadline
-    from ..transports.connection import Exchange
-    from ..transports.url import Address
+    from ..transports.exchange import Exchange
 
     screen.colours = not options.no_color
     check_standard_input(options)
@@ -125,24 +124,24 @@ def _params(options: argparse.Namespace) -> Any:
     """The params of a right request: those given, with the _meta that every request has, as far as they can hold it."""
     try:
         params = {} if options.params is None else decode(json_argument(options.params).encode("utf-8"))
-    except (ParseError, UnicodeEncodeError):
+    except ValueError:
         raise UsageError("--params must be JSON; --body sends anything") from None
     given = params.get("_meta", {}) if isinstance(params, dict) else None
     if isinstance(given, dict):
         params["_meta"] = {reserved.PROTOCOL_VERSION: LATEST, reserved.CLIENT_INFO: {"name": "mcp_ref",
-                           "version": __version__}, reserved.CLIENT_CAPABILITIES: CAPABILITIES, **given}
+                           "version": RELEASE}, reserved.CLIENT_CAPABILITIES: CAPABILITIES, **given}
     return params
 
 
 def _headers(method: str, params: Any, address: Any) -> Headers:
     """The headers of a right request, but for Content-Length: (name in lower case, line)."""
-    from ..transports.mirrors import mirrored_headers
+    from ..base.headers import mirrored_headers
 
     fields = params.get("_meta") if isinstance(params, dict) else None
     version = fields.get(reserved.PROTOCOL_VERSION) if isinstance(fields, dict) else None
     version = version if isinstance(version, str) else LATEST
     mirrors = mirrored_headers({"method": method, "params": params if isinstance(params, dict) else {}})
-    named = {"Host": address.url.partition("://")[2].partition("/")[0], "User-Agent": f"mcp_ref/{__version__}",
+    named = {"Host": address.url.partition("://")[2].partition("/")[0], "User-Agent": f"mcp_ref/{RELEASE}",
              **address.authorization(), "Accept": "application/json, text/event-stream",
              "Content-Type": "application/json", "MCP-Protocol-Version": version, **mirrors, "Connection": "close"}
     return [(name.lower(), f"{name}: {value}".encode("utf-8", "backslashreplace")) for name, value in named.items()]
@@ -169,7 +168,7 @@ def _json(text: str) -> Any:
     """The JSON value of a text, the text itself where it is no JSON."""
     try:
         return decode(text.encode("utf-8"))
-    except (ParseError, UnicodeEncodeError):
+    except ValueError:
         return text
 
 

@@ -153,7 +153,7 @@ def _serve(options: argparse.Namespace) -> int:
     _allow_open_files()
     with running:
         wait_for_signal(lambda: print(_banner(server, running.url), flush=True))
-    if running.busy:  # a handler that did not end in the grace period; one that waits in asyncio would keep the process
+    if running.abandoned:  # what does not end in the grace period does not keep the process
         logging.shutdown()
         os._exit(0)
     return 0

@@ -1,6 +1,6 @@
 """client/elicitation, User Interaction Model: a form asked field by field, or consent to a URL, in a terminal.
 
-Implements ELIC-03 to ELIC-07, ELIC-16, ELIC-21, ELIC-35 to ELIC-38, ELIC-43 to ELIC-50, ELIC-54.
+Implements ELIC-03 to ELIC-07, ELIC-16, ELIC-21, ELIC-35 to ELIC-38, ELIC-43 to ELIC-50.
 
 A server's texts are foreign: what is not printable in them is shown as an escape, and each of their lines has a bar in
 front, so that none can pass for a line of this program. A URL is shown, never fetched, opened or made clickable.
@@ -12,14 +12,13 @@ import contextlib
 import re
 import sys
 from typing import Any, Dict, List, Mapping, Optional, TextIO, Tuple
-from urllib.parse import urlsplit
 
-from ..base.errors import ParseError
-from ..base.json_schema import compile_schema
-from ..base.jsonrpc import decode
 from ..client.elicitation import ElicitResult, accept, cancel, decline, defaults, is_url
-from ..transports.url import is_loopback
-from .screen import columns, is_terminal, paint, printable, wrap
+from ..lib.json_schema import compile_schema
+from ..lib.strict_json import NotJson, decode
+from ..lib.text import printable
+from ..lib.uri import DEFAULT_PORTS, is_loopback, parsed
+from .screen import columns, is_terminal, paint, wrap
 
 HELP = ("Answer each, or type :decline to refuse or :cancel to stop. An empty line takes what stands in [ ]; :clear "
         "leaves a field out.")
@@ -34,7 +33,11 @@ Choices = List[Tuple[Any, str]]
 
 
 class _Stop(Exception):
-    """The user refused or stopped; the argument is the ElicitResult that says which."""
+    """The user refused or stopped. result: which of them."""
+
+    def __init__(self, result: ElicitResult) -> None:
+        super().__init__()
+        self.result = result
 
 
 class Interrupted(ElicitResult):
@@ -53,7 +56,7 @@ def terminal(params: Mapping[str, Any], server: str = "", input: Optional[TextIO
     try:
         return dialogue.link(params) if is_url(params) else dialogue.form(params)
     except _Stop as stop:
-        return ElicitResult(stop.args[0])
+        return stop.result
     except KeyboardInterrupt:
         dialogue.say("")
         return Interrupted(cancel())
@@ -185,18 +188,18 @@ class _Dialogue:
 def suspicions(url: str) -> Tuple[str, List[str]]:
     """The host of a URL, "" where it is not that of a web page, and warnings for the user about it."""
     try:
-        parts = urlsplit(url)
-        scheme, host = parts.scheme.lower(), parts.hostname or ""
+        uri = parsed(url)
     except ValueError:
         return "", ["the URL is malformed"]
-    if scheme not in ("http", "https") or not host:
+    host = uri.host
+    if uri.scheme not in DEFAULT_PORTS or not host:
         return "", ["the URL is not of the kind http or https"]
     doubts = (
-        (scheme != "https" and not is_loopback(host), "the connection would not be encrypted (no https)"),
+        (uri.scheme != "https" and not is_loopback(host), "the connection would not be encrypted (no https)"),
         (re.search(r"(^|\.)xn--", host), "the host is in Punycode; it may look like another one in your browser"),
         (not host.isascii(), "the host holds letters outside ASCII, which may look like others"),
-        ("@" in parts.netloc, "what stands before the @ is not the host"),
-        (not url.isprintable() or "\\" in url or " " in url, "the URL holds characters that do not belong in one"))
+        (uri.user is not None, "what stands before the @ is not the host"),
+        (not url.isprintable(), "the URL holds characters that do not belong in one"))
     return host, [words for doubtful, words in doubts if doubtful]
 
 
@@ -237,7 +240,7 @@ def _value(text: str, field: Mapping[str, Any], choices: Choices) -> Any:
     elif kind == "string":
         value = text if said else None
     else:
-        with contextlib.suppress(ParseError):
+        with contextlib.suppress(NotJson):
             value = decode(said.encode("utf-8", "replace"))
     violations = compile_schema(field, formats=True).errors(value)
     if any("\ud800" <= c <= "\udfff" for c in text):

@@ -1,8 +1,7 @@
 """client: what a program calls a server with.
 
-Implements BASE-03 to BASE-05, META-06, META-07, META-10, VERS-02, VERS-03, HTTP-23, HTTP-24, HTTP-56 to HTTP-62,
-MRTR-02, MRTR-03, MRTR-19 to MRTR-23, CANC-06, CANC-10, CANC-11, TOOL-01, TOOL-11, TOOL-46, PAGE-01, PAGE-02,
-PAGE-05 to PAGE-10, RES-12.
+Implements BASE-03 to BASE-05, META-06, META-07, META-10, VERS-02, VERS-03, HTTP-23, HTTP-24, HTTP-56 to HTTP-58,
+HTTP-61, HTTP-62, MRTR-02, MRTR-03, MRTR-19 to MRTR-23, TOOL-01, TOOL-11, TOOL-46, PAGE-01, PAGE-02, PAGE-05 to PAGE-10.
 
 The flow of one request:
 
@@ -19,7 +18,6 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple, Union
 
-from .. import __version__
 from ..base import meta as reserved
 from ..base import versioning
 from ..base.errors import (
@@ -33,16 +31,17 @@ from ..base.errors import (
     TransportError,
     UnsupportedProtocolVersion,
 )
-from ..base.jsonrpc import is_id, shown
+from ..base.headers import Parameter, mirrored_headers
+from ..base.versioning import RELEASE
+from ..lib.text import shown
 from ..patterns import mrtr
 from ..patterns.subscriptions import LIST_CHANGED
 from ..transports.calls import MAX_SECONDS, CallHandle, Deadline, Headers, Silence, Wire
-from ..transports.mirrors import Parameter, mirrored_headers
 from .elicitation import Inputs, OnElicit, OnListRoots, OnSample
 from .era import older_era
-from .received import INPUT_REQUIRED, Heard, OnLog, OnProgress, items, listed, result_of
 from .resources import not_found
-from .subscription import Subscription
+from .responses import INPUT_REQUIRED, Heard, OnLog, OnProgress, items, listed, result_of
+from .subscription import Listener
 from .tools import KnownTool, check_output, known
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ class Client:
 
     versions: Tuple[str, ...] = versioning.MODERN
 
-    def __init__(self, server: "Union[str, Server]", *, name: str = "mcp_ref", version: str = __version__,
+    def __init__(self, server: "Union[str, Server]", *, name: str = "mcp_ref", version: str = RELEASE,
                  timeout: Optional[float] = None, headers: Headers = None, on_elicit: Optional[OnElicit] = None,
                  on_sample: Optional[OnSample] = None, on_list_roots: Optional[OnListRoots] = None,
                  on_progress: Optional[OnProgress] = None, on_log: Optional[OnLog] = None,
@@ -110,7 +109,7 @@ class Client:
         self._listings, self._tools_of = itertools.count(1), 0
         self._listing = threading.Lock()
         self._closed = threading.Event()
-        self._streams: Set[Subscription] = set()
+        self._streams: Set[Listener] = set()
 
     @property
     def url(self) -> str:
@@ -232,7 +231,7 @@ class Client:
         return completion
 
     def listen(self, *, tools: bool = False, prompts: bool = False, resources: bool = False, uris: Sequence[str] = (),
-               timeout: Timing = None, idle: Optional[float] = None) -> Subscription:
+               timeout: Timing = None, idle: Optional[float] = None) -> Listener:
         """subscriptions/listen: a stream of notifications, returned once the server has acknowledged it.
 
         tools, prompts, resources: changes of these lists. uris: updates of these resources. timeout: seconds until the
@@ -248,11 +247,11 @@ class Client:
             wanted["resourceSubscriptions"] = list(uris)
         deadline, silence = self._deadline(timeout), Silence(MAX_SECONDS if idle is None else idle)
 
-        def post(message: Dict[str, Any], headers: Dict[str, str]) -> Subscription:
+        def post(message: Dict[str, Any], headers: Dict[str, str]) -> Listener:
             answer = self._transport.answer(message, headers, deadline)
-            return Subscription(answer, message["id"], silence, self._streams)
+            return Listener(answer, message["id"], silence, self._streams)
 
-        made: Subscription = self._send("subscriptions/listen", {"_meta": self._fields, "notifications": wanted},
+        made: Listener = self._send("subscriptions/listen", {"_meta": self._fields, "notifications": wanted},
                                         deadline, post)
         if self._closed.is_set():
             made.close()
@@ -274,7 +273,7 @@ class Client:
         if log_level is not None:
             fields[reserved.LOG_LEVEL] = _level(log_level)
         on_progress = on_progress or self._on_progress
-        if on_progress is not None and not is_id(fields.get(reserved.PROGRESS_TOKEN)):
+        if on_progress is not None and type(fields.get(reserved.PROGRESS_TOKEN)) not in (str, int):
             fields[reserved.PROGRESS_TOKEN] = next(self._tokens)
         heard = Heard(fields.get(reserved.PROGRESS_TOKEN), on_progress, self._on_log)
         deadline = self._deadline(timeout, handle)

@@ -1,7 +1,7 @@
 """client/elicitation and basic/patterns/mrtr, Client Requirements: a server's questions, and the callbacks that answer.
 
-Implements ELIC-08, ELIC-09, ELIC-13, ELIC-16, ELIC-54, MRTR-18. What a client has a callback for is what it declares,
-and nothing else is answered.
+Implements ELIC-08, ELIC-09, ELIC-13, ELIC-54, MRTR-18. What a client has a callback for is what it declares, and
+nothing else is answered.
 
 An `on_elicit` callback is given the params of an elicitation/create request (`mode`, `message`, and `requestedSchema`
 or `url`), and returns one of
@@ -22,8 +22,8 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
 from ..base.errors import InvalidParams, MissingClientCapability, TransportError
-from ..base.jsonrpc import shown
 from ..base.meta import require_capabilities
+from ..lib.text import shown
 from ..patterns import mrtr
 
 OnElicit = Callable[[Dict[str, Any]], Any]
@@ -61,7 +61,7 @@ def defaults(schema: Mapping[str, Any]) -> Dict[str, Any]:
     return {name: field["default"] for name, field in properties.items() if "default" in field}
 
 
-def elicited(params: Mapping[str, Any], returned: Any) -> Any:
+def as_sent(params: Mapping[str, Any], returned: Any) -> Any:
     """What an on_elicit callback returned, as it would go on the wire; `mrtr.check_answer` judges it."""
     returned = decline() if returned is None else returned
     if not isinstance(returned, Mapping):
@@ -135,7 +135,7 @@ class Inputs:
         method, params = request["method"], request.get("params", {})
         answer = self._callbacks[method]() if method == mrtr.ROOTS else self._callbacks[method](params)
         if method == mrtr.ELICITATION:
-            answer = elicited(params, answer)
+            answer = as_sent(params, answer)
         elif method == mrtr.ROOTS and isinstance(answer, list):
             answer = {"roots": answer}
         try:

@@ -18,7 +18,8 @@ def not_found(error: ProtocolError) -> ProtocolError:
     if not error.remote or error.note or error.code not in (InvalidParams.defined, RETIRED):
         return error
     made = ResourceNotFound()
-    vars(made).update(vars(error))
+    made.code, made.message, made.data = error.code, error.message, error.data
+    made.status, made.remote = error.status, True
     return made
 
 

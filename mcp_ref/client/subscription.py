@@ -11,15 +11,15 @@ from contextlib import ExitStack
 from typing import Any, ContextManager, Dict, Iterator, Optional, Protocol, Set, Tuple
 
 from ..base.errors import BrokenOff, McpError, TransportError
-from ..base.jsonrpc import shown
 from ..base.meta import SUBSCRIPTION_ID
 from ..base.request import RequestId
+from ..lib.text import shown
 from ..patterns.subscriptions import ACKNOWLEDGED
 from ..transports.calls import Deadline, Silence
-from .received import result_of, same_id
+from .responses import result_of, same_id
 
 
-class Exchange(Protocol):
+class Channel(Protocol):
     """What a transport's answer comes through. deadline: of each wait. hang_up: ends it, from any thread."""
 
     deadline: Deadline
@@ -28,10 +28,10 @@ class Exchange(Protocol):
         """End it."""
 
 
-Answer = ContextManager[Tuple[Exchange, Iterator[Any]]]
+Opened = ContextManager[Tuple[Channel, Iterator[Any]]]
 
 
-class Subscription:
+class Listener:
     """A subscription that the server has acknowledged: an iterator of its notifications, as dicts, and a context
     manager that closes it.
 
@@ -41,7 +41,7 @@ class Subscription:
     ended with. A message of any other subscription is passed over. open: the set in which it stands until then.
     """
 
-    def __init__(self, answer: Answer, id: RequestId, silence: Silence, open: Set["Subscription"]) -> None:
+    def __init__(self, answer: Opened, id: RequestId, silence: Silence, open: Set["Listener"]) -> None:
         self.id = id
         self._closed = False
         self._reading = threading.Lock()
@@ -63,13 +63,13 @@ class Subscription:
             finally:
                 self._reading.release()
 
-    def __enter__(self) -> "Subscription":
+    def __enter__(self) -> "Listener":
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __iter__(self) -> "Subscription":
+    def __iter__(self) -> "Listener":
         return self
 
     def __next__(self) -> Dict[str, Any]:

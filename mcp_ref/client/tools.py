@@ -9,10 +9,10 @@ from functools import cached_property
 from typing import Any, Dict, Iterable, Mapping, Optional, Union
 
 from ..base.errors import SchemaError, TransportError
-from ..base.json_schema import Schema, compile_schema
-from ..base.jsonrpc import shown
+from ..base.headers import annotated_parameters
 from ..base.log import log
-from ..transports.mirrors import annotated_parameters
+from ..lib.json_schema import Schema, compile_schema
+from ..lib.text import shown
 
 
 class KnownTool:

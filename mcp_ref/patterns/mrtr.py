@@ -1,7 +1,7 @@
 """basic/patterns/mrtr: a result that asks, and the retry that answers.
 
-Implements MRTR-01, MRTR-04 to MRTR-06, MRTR-14 to MRTR-17, MRTR-24 to MRTR-27; ELIC-05 to ELIC-12, ELIC-14,
-ELIC-15, ELIC-17 to ELIC-20, ELIC-34, ELIC-55; ROOT-04, ROOT-06.
+Implements MRTR-01, MRTR-04 to MRTR-06, MRTR-14 to MRTR-17, MRTR-24 to MRTR-27; ELIC-10, ELIC-17 to ELIC-20,
+ELIC-34; ROOT-04, ROOT-06.
 
 The flow of one request that asks, with deterministic replay:
 
@@ -23,14 +23,15 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from typing import Any, Dict, List, Mapping, Optional
-from urllib.parse import unquote
+from typing import Any, Dict, List, Mapping, NoReturn, Optional
 
 from ..base.errors import InvalidParams, SchemaError
-from ..base.json_schema import compile_schema
-from ..base.jsonrpc import encode, shown
 from ..base.log import log
 from ..base.meta import require_capabilities
+from ..lib.json_schema import compile_schema
+from ..lib.strict_json import encode
+from ..lib.text import shown
+from ..lib.uri import is_uri, parsed, percent_decoded
 from .sampling import check_messages, check_sampled
 from .state_sealer import Claim, StateSealer, digest
 
@@ -45,9 +46,6 @@ MAX_ANSWERS = 128 * 1024
 MAX_ASKED = 1000
 """How often one attempt may ask under one key: an answer stays what it is, so waiting for another is endless."""
 
-_URL = re.compile(r"(?!https?:(?!//[^/?#]))[A-Z][A-Z0-9+.-]*:"
-                  r"(?:[^\x00-\x20\x7f-\xa0\"<>\\^`{|}%]|%[0-9A-F]{2})+", re.IGNORECASE)
-_FILE = re.compile(r"file://[^/?#]*/")
 _CLIMBING = re.compile(r"[/\\]\.\.(?:[/\\?#]|$)|[\x00-\x1f\x7f]")
 
 
@@ -144,28 +142,33 @@ def check_question(key: str, request: Mapping[str, Any]) -> None:
     elif request["method"] == ELICITATION:
         if not isinstance(params.get("message"), str):
             raise ValueError(f"the question {shown(key)} must have a message, a text for the user")
-        where = f"the question {shown(params['message'])}"
         if params.get("mode", "form") == "form":
-            _check_form(where, params.get("requestedSchema"))
-        elif not isinstance(params.get("url"), str) or not _URL.fullmatch(params["url"]):
-            raise ValueError(f"{where} must have a valid URL, which {shown(params.get('url'))} is not")
+            _check_form(params, params.get("requestedSchema"))
+        elif not isinstance(params.get("url"), str) or not is_uri(params["url"]):
+            raise ValueError(f"{_named(params)} must have a valid URL, which {shown(params.get('url'))} is not")
 
 
-def _check_form(where: str, schema: Any) -> None:
+def _named(params: Mapping[str, Any]) -> str:
+    return f"the question {shown(params['message'])}"
+
+
+def _check_form(params: Mapping[str, Any], schema: Any) -> None:
     if not isinstance(schema, Mapping) or schema.get("type") != "object":
-        raise SchemaError(f"requestedSchema of {where} must be an object schema")
+        raise SchemaError(f"requestedSchema of {_named(params)} must be an object schema")
     properties = schema.get("properties", {})
     if not isinstance(properties, Mapping):
-        raise SchemaError(f"requestedSchema of {where} must have properties, an object")
+        raise SchemaError(f"requestedSchema of {_named(params)} must have properties, an object")
     for name, field in properties.items():
         if not isinstance(field, Mapping) or field.get("type") not in PRIMITIVES:
-            raise SchemaError(f"field {shown(name)} of {where} must be a string, number, boolean or enum; it is flat")
+            raise SchemaError(f"field {shown(name)} of {_named(params)} must be a string, number, boolean or enum; it "
+                              "is flat")
         items = field.get("items")
         if field["type"] == "array" and not (isinstance(items, Mapping) and ("enum" in items or "anyOf" in items)):
-            raise SchemaError(f"field {shown(name)} of {where} must have items with enum, or anyOf for titles")
+            raise SchemaError(f"field {shown(name)} of {_named(params)} must have items with enum, or anyOf for titles")
     unknown = [name for name in schema.get("required", ()) if name not in properties]
     if unknown:
-        raise SchemaError(f"{where} requires {shown(unknown[0])}, for which it has no field, so nobody could answer it")
+        raise SchemaError(f"{_named(params)} requires {shown(unknown[0])}, for which it has no field, so nobody could "
+                          "answer it")
     compile_schema(schema, formats=True)
 
 
@@ -184,7 +187,7 @@ def check_answer(key: str, request: Mapping[str, Any], answer: Any) -> Dict[str,
     if not isinstance(answer, dict):
         raise InvalidParams(f"Invalid params: {where} must be an object, the {RESULTS[method]}")
     if method == ELICITATION:
-        return _elicited(where, request["params"], answer)
+        return _form_answer(where, request["params"], answer)
     if method == ROOTS:
         listed = answer.get("roots")
         if not isinstance(listed, list) or not all(_is_root(root) for root in listed):
@@ -202,12 +205,15 @@ def _is_root(value: Any) -> bool:
     """Whether a value is a root: a `file://` URI that does not climb, and a text or nothing for its name (ROOT-06)."""
     if not isinstance(value, dict) or not isinstance(value.get("name", ""), str):
         return False
-    uri = value.get("uri")
-    return (isinstance(uri, str) and bool(_FILE.match(uri)) and bool(_URL.fullmatch(uri))
-            and not _CLIMBING.search(unquote(uri)))
+    try:
+        text: Any = value.get("uri")
+        uri, plain = parsed(text), percent_decoded(text).decode("utf-8", "replace")
+    except (TypeError, ValueError):
+        return False
+    return uri.scheme == "file" and uri.host is not None and uri.path[:1] == "/" and not _CLIMBING.search(plain)
 
 
-def _elicited(where: str, params: Mapping[str, Any], answer: Mapping[str, Any]) -> Dict[str, Any]:
+def _form_answer(where: str, params: Mapping[str, Any], answer: Mapping[str, Any]) -> Dict[str, Any]:
     action = answer.get("action")
     if action not in ACTIONS:
         raise InvalidParams(f"Invalid params: {where}.action must be accept, decline or cancel")
@@ -264,27 +270,36 @@ class Round:
         """The answers of earlier rounds and the valid new ones, by key, whatever they were asked."""
         return {key: answer for key, (_, answer) in self._gathered.items()}
 
-    def key(self, request: Mapping[str, Any]) -> str:
-        """A key for a question that was given none: at each attempt the same for the same question, asked as often."""
-        mark = digest(request)[:16]
-        count = self._repeats[mark] = self._repeats.get(mark, 0) + 1
-        return f"{mark}-{count}"
-
     def answer(self, key: str, request: Mapping[str, Any]) -> Optional[Dict[str, Any]]:
         """The answer to this very question; None where it has not been answered.
 
         Raises ValueError where the attempt has asked something else under this key.
         """
-        self._note(key, request)
+        return self._answer(key, request, digest(request))
+
+    def _answer(self, key: str, request: Mapping[str, Any], mark: str) -> Optional[Dict[str, Any]]:
+        self._note(key, mark)
         found = self._gathered.get(key)
         if found is None and self._unasked and key in self._given:
             self._gather(key, request)
             found = self._gathered.get(key)
-        if found is not None and found[0] != self._asking[key][0]:
+        if found is not None and found[0] != mark:
             log.info("what was asked as %s has changed since it was answered, and is asked anew", shown(key))
             del self._gathered[key]
             found = None
         return None if found is None else found[1]
+
+    def ask_one(self, question: Dict[str, Any], key: Optional[str] = None) -> Dict[str, Any]:
+        """The answer to a question; raises InputRequired until it is there.
+
+        A question without a key is given one: at each attempt the same for the same question, asked as often.
+        """
+        mark = digest(question)
+        if key is None:
+            count = self._repeats[mark] = self._repeats.get(mark, 0) + 1
+            key = f"{mark[:16]}-{count}"
+        answer = self._answer(key, question, mark)
+        return self._open({key: question}) if answer is None else answer
 
     def ask(self, questions: Mapping[str, Dict[str, Any]]) -> Dict[str, Any]:
         """Key to answer once all of `questions` are answered; until then raises InputRequired with those still open."""
@@ -292,19 +307,20 @@ class Round:
             raise TypeError(f"ask takes a dict of key to request, not {shown(questions)}")
         found = {key: self.answer(key, question) for key, question in questions.items()}
         asked = {key: question for key, question in questions.items() if found[key] is None}
-        if not asked:
-            return found
+        return self._open(asked) if asked else found
+
+    def _open(self, asked: Dict[str, Dict[str, Any]]) -> NoReturn:
         required = InputRequired(asked)
         self.open.update(asked)
         raise required
 
-    def _note(self, key: str, request: Mapping[str, Any]) -> None:
-        """Hold on to what stands under a key in this attempt, so that it stands for one question."""
+    def _note(self, key: str, mark: str) -> None:
+        """Hold on to the digest under a key in this attempt, so that it stands for one question."""
         if not isinstance(key, str):
             raise TypeError(f"the key of a question is a text, not {shown(key)}")
-        seen = self._asking.setdefault(key, [digest(request), 0])
+        seen = self._asking.setdefault(key, [mark, 0])
         seen[1] += 1
-        if seen[0] != digest(request):
+        if seen[0] != mark:
             raise ValueError(f"the key {shown(key)} stands for two different questions; give each a key of its own, or "
                              "ask with ctx.elicit or its like without a key")
         if seen[1] > MAX_ASKED:
@@ -320,7 +336,7 @@ class Round:
         """
         for key, request in required.input_requests.items():
             if self.open.get(key) is not request:
-                self._note(key, request)
+                self._note(key, digest(request))
         requests = {**self.open, **required.input_requests}
         for key, request in requests.items():
             check_question(key, request)
@@ -330,7 +346,6 @@ class Round:
         gathered = {key: answer for key, answer in self._gathered.items() if key not in requests}
         if gathered and len(encode([answer for _, answer in gathered.values()])) > MAX_ANSWERS:
             raise InvalidParams(f"Invalid params: inputResponses exceed {MAX_ANSWERS} octets in all rounds together")
-        encode(requests)  # what JSON cannot carry is the handler's failure, not that of the answer
         content = [self.number + 1, gathered, requests, required.request_state]
         result: Dict[str, Any] = {"resultType": "input_required",
                                   "requestState": self._sealer.seal(self._claim, content)}

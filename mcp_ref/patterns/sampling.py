@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Set
 
-from ..base.jsonrpc import shown
+from ..lib.text import shown
 
 ROLES = ("user", "assistant")
 _BLOCKS: Dict[str, Dict[str, type]] = {

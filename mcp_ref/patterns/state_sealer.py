@@ -20,8 +20,7 @@ import json
 import math
 import os
 import time
-from dataclasses import dataclass
-from typing import Any, Callable, List, Sequence, Union
+from typing import Any, Callable, List, NamedTuple, Sequence, Union
 
 from ..base.errors import InvalidParams, McpError
 
@@ -35,8 +34,7 @@ class BadKey(McpError, ValueError):
     """A state key that cannot be used: too short, or not there."""
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(NamedTuple):
     """What a token is bound to.
 
     principal: who the request is from, "" for nobody in particular. method: the JSON-RPC method. target: the tool,
@@ -105,10 +103,10 @@ class StateSealer:
     def seal(self, claim: Claim, content: Any) -> str:
         """The token that carries `content`, any JSON value, bound to `claim` for the sealer's ttl.
 
-        Raises ValueError for content that is not JSON, or too much of it.
+        Raises ValueError for content that is not JSON, or too much of it, and TypeError.
         """
         payload = json.dumps([int((self._clock() + self._ttl) * 1000), claim.members(), content],
-                             separators=(",", ":"), allow_nan=False)
+                             separators=(",", ":"), allow_nan=False, ensure_ascii=False)
         signed = f"{VERSION}.{_to_text(payload.encode('utf-8'))}"
         token = f"{signed}.{_to_text(self._mac(self._keys[0], signed))}"
         if len(token) > MAX_TOKEN:

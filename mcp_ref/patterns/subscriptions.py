@@ -1,6 +1,6 @@
 """basic/patterns/subscriptions: long-lived streams of change notifications, and who is sent what.
 
-Implements SUBS-01 to SUBS-03, SUBS-06, SUBS-07, META-17, CANC-16; TOOL-12, RES-05, PROMPT-03 (the notifications).
+Implements SUBS-01 to SUBS-03, SUBS-07, META-17.
 
 Sans-IO: a Subscription is a queue of messages that a transport empties. `publish` may be called from any thread; it
 encodes once, queues and wakes, and never waits for a reader. The acknowledgment is queued under the same lock that
@@ -13,9 +13,9 @@ import threading
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 from ..base.errors import InvalidParams, TooManySubscriptions
-from ..base.jsonrpc import encode
 from ..base.meta import SUBSCRIPTION_ID, stamped
 from ..base.request import RequestId
+from ..lib.strict_json import encode
 
 LIST_CHANGED = {"toolsListChanged": "notifications/tools/list_changed",
                 "promptsListChanged": "notifications/prompts/list_changed",
@@ -24,7 +24,7 @@ RESOURCE_UPDATED = "notifications/resources/updated"
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 MAX_URIS = 1000
 MAX_QUEUED = 256 * 1024
-MAX_ASKED = 192 * 1024
+MAX_FILTER = 192 * 1024
 """Octets of the URIs asked for: they are matched, kept, and with an id of MAX_ID queued as the acknowledgment."""
 MAX_ID = 1024
 """Octets of the id of a subscription, which each of its notifications repeats."""
@@ -94,13 +94,17 @@ class Subscription:
         data = encode({"jsonrpc": "2.0", "id": self.id, "result": result})
         with self._hub.lock:
             self.queue(data)
-            self.close()
+            self._leave()
 
     def close(self) -> None:
         """Nothing more is queued: it has ended, or its reader is gone."""
         with self._hub.lock:
-            self._hub.streams.pop(self, None)
-            self.ended = True
+            self._leave()
+
+    def _leave(self) -> None:
+        """Be ended; called with the hub's lock held."""
+        self._hub.streams.pop(self, None)
+        self.ended = True
 
 
 class Subscriptions:
@@ -108,7 +112,7 @@ class Subscriptions:
 
     def __init__(self, limit: int, server_info: Mapping[str, Any]) -> None:
         self.limit = limit
-        self.lock = threading.RLock()
+        self.lock = threading.Lock()
         self.server_info = server_info
         self.streams: Dict[Subscription, None] = {}
 
@@ -177,7 +181,7 @@ def _honoured(requested: Any, supported: Sequence[str], known: Callable[[str], b
 def _uris(value: Any) -> Iterable[str]:
     if not isinstance(value, list) or not all(isinstance(uri, str) for uri in value):
         raise InvalidParams("Invalid params: params.notifications.resourceSubscriptions must be an array of strings")
-    if len(value) > MAX_URIS or len(encode(value)) > MAX_ASKED:
+    if len(value) > MAX_URIS or len(encode(value)) > MAX_FILTER:
         raise InvalidParams(f"Invalid params: at most {MAX_URIS} resourceSubscriptions in one subscription, of at most "
-                            f"{MAX_ASKED} octets together")
+                            f"{MAX_FILTER} octets together")
     return list(dict.fromkeys(value))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Dict, Optional, Tuple
 
-from ..base.jsonrpc import encode, shown
+from ..lib.strict_json import encode
+from ..lib.text import shown
+from ..lib.uri import is_uri
 from .content import check_icons
-from .uri_template import is_uri
 
 
 def text_or_none(name: str, value: Any) -> Optional[str]:

@@ -7,24 +7,39 @@ from __future__ import annotations
 
 import inspect
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sized, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Protocol, Sequence, Sized, Tuple
 
-from ..authorization.scopes import require_scopes
+from ..authorization.scopes import permit
 from ..base.errors import InvalidParams, SchemaError
-from ..base.jsonrpc import shown
 from ..base.request import Request
-from .running import attempt
+from ..lib.text import shown
+from .invoke import Asks, run
 from .signature import handler, invoke, parameters
-
-if TYPE_CHECKING:
-    from .prompts import Prompt
-    from .resources import ResourceTemplate
-    from .server import Server
+from .state import State
 
 MAX_VALUES = 100
 
 Completer = Callable[[Any, str, Dict[str, str]], Any]
 """What suggests: given the Context, the text typed so far, and the other arguments so far."""
+
+
+class Completable(Protocol):
+    """What has arguments that can be completed: a prompt or a resource template."""
+
+    key: str
+    scopes: Tuple[str, ...]
+    completers: Dict[str, Completer]
+
+    @property
+    def arguments(self) -> Sequence[str]:
+        """Their names."""
+
+
+class CompletableTemplate(Completable, Protocol):
+    """One that stands for all URIs that it matches."""
+
+    def match(self, uri: str) -> Optional[Dict[str, Any]]:
+        """The arguments in `uri`; None where it is none of this template."""
 
 
 def completer(function: Callable[..., Any]) -> Completer:
@@ -82,7 +97,7 @@ def _chooser(allowed: List[str]) -> Completer:
     return suggest
 
 
-def register(found: Union["Prompt", "ResourceTemplate", None], target: str, argument: str,
+def register(found: Optional[Completable], target: str, argument: str,
              function: Callable[..., Any]) -> None:
     """Let `function` complete an argument of what is called `target`. Raises SchemaError, ValueError."""
     if found is None:
@@ -92,37 +107,27 @@ def register(found: Union["Prompt", "ResourceTemplate", None], target: str, argu
     found.completers = {**found.completers, argument: completer(function)}
 
 
-def advertise(server: "Server", methods: Dict[str, Any], capabilities: Dict[str, Any]) -> None:
+def advertise(state: State, methods: Dict[str, Any], capabilities: Dict[str, Any]) -> None:
     """Add the capability and the method of this page, if anything can be completed (COMP-02, COMP-03)."""
-    completed = [prompt.completers for prompt in server.prompts.values()]
-    completed += [template.completers for template in server.resource_templates.values()]
+    completed = [prompt.completers for prompt in state.prompts.values()]
+    completed += [template.completers for template in state.resource_templates.values()]
     if any(completed):
         capabilities["completions"] = {}
         methods["completion/complete"] = complete
 
 
-def complete(server: "Server", request: Request) -> Dict[str, Any]:
+def complete(state: State, request: Request) -> Dict[str, Any]:
     """completion/complete. Raises InvalidParams for what is not there or malformed (COMP-04, COMP-05, COMP-10).
 
     An argument that nobody completes has no suggestions; one that does not exist is an error.
     """
-    referred = _referred(server, _member(request.params, "ref", dict, "params"))
-    require_scopes(server, request, referred.scopes)
-    argument = _member(request.params, "argument", dict, "params")
-    name, value = _member(argument, "name", str, "argument"), _member(argument, "value", str, "argument")
-    others = _member({"arguments": {}, **_member({"context": {}, **request.params}, "context", dict, "params")},
-                     "arguments", dict, "context")
-    if not all(isinstance(other, str) for other in others.values()):
-        raise InvalidParams("Invalid params: context.arguments must be an object of strings")
-    if name not in referred.arguments:
-        raise InvalidParams(f"Invalid params: there is no argument {shown(name)} to complete")
-    suggest = referred.completers.get(name)
-    if suggest is None:
-        return _result([])
-    result = attempt(server, request, "", None, lambda context: suggest(context, value, others), _result)
-    if result["resultType"] != "complete":
-        raise TypeError(f"the completer of {name} asks; only tools, prompts and resources can")
-    return result
+    referred = find(state, _member(request.params, "ref", dict, "params"))
+    permit(state.auth, request, referred.scopes)
+    handler = check(referred, request.params)
+    value = run(state, request, handler)
+    if isinstance(value, Asks):
+        raise TypeError(f"a completer of {referred.key} asks; only tools, prompts and resources can")
+    return finish(value)
 
 
 def _member(values: Mapping[str, Any], name: str, kind: type, where: str) -> Any:
@@ -133,23 +138,43 @@ def _member(values: Mapping[str, Any], name: str, kind: type, where: str) -> Any
     return value
 
 
-def _referred(server: "Server", ref: Mapping[str, Any]) -> Union["Prompt", "ResourceTemplate"]:
+def find(state: State, ref: Mapping[str, Any]) -> Completable:
     """What `ref` names. A URI stands for the template that it matches, unless it is that of a resource."""
     if ref.get("type") == "ref/prompt":
-        return server.prompts.named(_member(ref, "name", str, "ref"))
+        prompt: Completable = state.prompts.find(_member(ref, "name", str, "ref"))
+        return prompt
     if ref.get("type") != "ref/resource":
         raise InvalidParams("Invalid params: ref.type must be ref/prompt or ref/resource")
     uri = _member(ref, "uri", str, "ref")
-    template = server.resource_templates.get(uri)
-    if template is not None:
-        return template
-    for each in server.resource_templates.values() if uri not in server.resources else ():
-        if each.match(uri) is not None:
-            return each
+    templates: Mapping[str, CompletableTemplate] = state.resource_templates
+    if uri in templates:
+        return templates[uri]
+    for template in templates.values() if uri not in state.resources else ():
+        if template.match(uri) is not None:
+            return template
     raise InvalidParams(f"Invalid params: unknown resource template {shown(uri)}", {"uri": uri})
 
 
-def _result(values: Any) -> Dict[str, Any]:
+def check(referred: Completable, params: Mapping[str, Any]) -> Callable[[Any], Any]:
+    """What suggests values for the argument that `params` name. Raises InvalidParams."""
+    argument = _member(params, "argument", dict, "params")
+    name, value = _member(argument, "name", str, "argument"), _member(argument, "value", str, "argument")
+    others = _member({"arguments": {}, **_member({"context": {}, **params}, "context", dict, "params")},
+                     "arguments", dict, "context")
+    if not all(isinstance(other, str) for other in others.values()):
+        raise InvalidParams("Invalid params: context.arguments must be an object of strings")
+    if name not in referred.arguments:
+        raise InvalidParams(f"Invalid params: there is no argument {shown(name)} to complete")
+    suggest = referred.completers.get(name)
+
+    def handler(context: Any) -> Any:
+        values: Any = [] if suggest is None else suggest(context, value, others)
+        counted = isinstance(values, Sized) or hasattr(type(values), "__await__")
+        return values if counted else iter(list(islice(values, MAX_VALUES + 1)))  # a generator's code runs here
+    return handler
+
+
+def finish(values: Any) -> Dict[str, Any]:
     """The CompleteResult: at most MAX_VALUES, the total where it is known, and whether there are more."""
     if isinstance(values, (str, bytes)):
         raise TypeError("a completer returns several texts, not one")

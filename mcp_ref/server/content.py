@@ -1,30 +1,25 @@
 """server/tools, Tool Result: the content blocks that tools and prompts are made of, and what the schema says of them.
 
-Implements TOOL-33, TOOL-41, PROMPT-17, PROMPT-20. Each function returns the dict that goes on the wire; `annotations`
-and the like pass through as keywords. A plain dict that a handler returns is data, whatever its members are called; a
-Block is content.
+Implements TOOL-41. Each function returns the dict that goes on the wire; `annotations` and the like pass through as
+keywords. A plain dict that a handler returns is data, whatever its members are called; a Block is content.
 """
 
 from __future__ import annotations
 
-import base64
 import difflib
 import re
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
-from ..base.jsonrpc import check_json, shown
 from ..base.meta import checked_meta
+from ..lib.strict_json import check_json
+from ..lib.text import Octets, base64_text, is_base64, shown
+from ..lib.uri import is_uri
 from ..patterns.sampling import ROLES
-from .uri_template import is_uri
 
 _MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+(?:[ \t]*;[\x20-\x7e\t]*)?")
-_ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[Zz]|[-+]\d\d:?\d\d)?)?", re.ASCII)
 _ICON = re.compile(r"(?:https?|data):", re.IGNORECASE)
 _SIZE = re.compile(r"[1-9]\d*x[1-9]\d*|any", re.ASCII)
-
-Octets = Union[bytes, bytearray, memoryview]
-
 
 class Block(Dict[str, Any]):
     """A content block, told by its class from data that looks like one."""
@@ -32,11 +27,6 @@ class Block(Dict[str, Any]):
 
 class Contents(Dict[str, Any]):
     """The contents of one resource, told by its class from data that looks like it."""
-
-
-def base64_text(data: Octets) -> str:
-    """Octets in the standard alphabet, padded, without line breaks."""
-    return base64.b64encode(data).decode("ascii")
 
 
 def text(value: str, **members: Any) -> Block:
@@ -84,9 +74,7 @@ def embedded_resource(uri: str, value: Union[str, Octets], mime_type: Optional[s
 
 def check_base64(value: Any) -> None:
     """Octets in standard Base64."""
-    octets = value.encode("utf-8", "replace") if isinstance(value, str) else b"="
-    body = octets.rstrip(b"=")
-    if len(octets) % 4 or len(octets) - len(body) > 2 or body.translate(None, _ALPHABET):
+    if not isinstance(value, str) or not is_base64(value):
         raise ValueError("a blob is octets, or their standard Base64, padded and without line breaks")
 
 

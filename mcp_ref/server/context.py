@@ -9,12 +9,10 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Type, TypeVar, 
 
 from ..base.meta import CLIENT_INFO
 from ..base.request import CREDENTIALS, Request, RequestId
-from ..base.trace_context import trace_context
+from ..lib.trace_context import trace_context
 from ..patterns import mrtr
-from ..patterns.cancellation import Cancelled
-from ..patterns.progress import Progress
-from .elicitation import Elicited, elicited, form_of, shape
-from .logging import RequestLog
+from ..patterns.notifications import Cancelled, Progress, RequestLog
+from .elicitation import Elicited, answered, shape
 
 Value = TypeVar("Value")
 
@@ -122,8 +120,7 @@ class Context:
         return deepcopy(self._round.ask(questions))
 
     def _ask_one(self, question: Dict[str, Any], key: Optional[str]) -> Any:
-        key = self._round.key(question) if key is None else key
-        return self.ask({key: question})[key]
+        return deepcopy(self._round.ask_one(question, key))
 
     @overload
     def elicit(self, message: str, fields: Mapping[str, Any], key: Optional[str] = None,
@@ -145,9 +142,8 @@ class Context:
         """
         if isinstance(fields, str):  # key, message, fields: the order of 0.1.0
             key, message, fields = message, fields, key
-        asked = shape(fields, required)
-        question = form_of(message, asked)
-        return elicited(key or "", self._ask_one(question, key), asked)
+        asked = shape(message, fields, required)
+        return answered(key or "", self._ask_one(asked.question, key), asked)
 
     def elicit_url(self, message: str, url: str, key: Optional[str] = None) -> Elicited[Any]:
         """Ask the user to open a URL; accepting says that the user agreed to, not that it is done."""

@@ -9,10 +9,10 @@ import typing
 from typing import Any, Callable, Dict, Generic, Iterable, Iterator, Mapping, NamedTuple, Optional, Tuple, TypeVar, cast
 
 from ..base.errors import InvalidParams, SchemaError
-from ..base.jsonrpc import shown
+from ..lib.text import shown
+from ..lib.typed.scalars import Unfit
+from ..lib.typed.typed import typed
 from ..patterns.mrtr import ELICITATION
-from .scalars import Unfit
-from .typed import typed
 
 Value = TypeVar("Value")
 
@@ -20,35 +20,39 @@ NULL = {"type": "null"}
 
 
 class Shape(NamedTuple):
-    """What a form asks for. schema: its requestedSchema. value: makes the answer's `value` of the accepted content."""
+    """What a form asks for. question: the elicitation. value: makes the answer's `value` of the accepted content."""
 
-    schema: Dict[str, Any]
+    question: Dict[str, Any]
     value: Callable[[Dict[str, Any]], Any]
 
 
-def shape(fields: Any, required: Optional[Iterable[str]] = None) -> Shape:
-    """The Shape of `fields`: property name to primitive schema, a whole requestedSchema with `type: object`, or a type.
+def shape(message: str, fields: Any, required: Optional[Iterable[str]] = None) -> Shape:
+    """The Shape of a form. fields: name to primitive schema, a whole requestedSchema with `type: object`, or a type.
 
     A dataclass or TypedDict has a field for each of its members; bool, int, float, str, an Enum, a Literal or a list of
     the last two is a form of one field named `value`. A member that is Optional, or has a default, may be left out.
     required: names that must be answered, all of them by default. Raises SchemaError for a type without a schema.
     """
     if isinstance(fields, Mapping):
-        return Shape(_object(fields, required), lambda content: content)
+        return Shape(_question(message, _object(fields, required)), lambda content: content)
     if not isinstance(fields, type) and typing.get_origin(fields) is None:
         raise SchemaError(f"the fields of a form are a dict of them, or a type such as a dataclass or a Literal, not "
                           f"{fields!r}")
     made = typed(fields, "the fields of a form")
     if "properties" not in made.schema:
         field, optional = _flat(made.schema)
-        return Shape({"type": "object", "properties": {"value": field}, "required": [] if optional else ["value"]},
-                     lambda content: made.convert(content.get("value")))
+        schema = {"type": "object", "properties": {"value": field}, "required": [] if optional else ["value"]}
+        return Shape(_question(message, schema), lambda content: made.convert(content.get("value")))
     flat = {name: _flat(field) for name, field in made.schema["properties"].items()}
     needed = made.schema.get("required", [])
     absent = {name: None for name, (_, optional) in flat.items() if optional and name in needed}
     schema = {"type": "object", "properties": {name: field for name, (field, _) in flat.items()},
               "required": [name for name in (needed if required is None else required) if name not in absent]}
-    return Shape(schema, lambda content: made.convert({**absent, **content}))
+    return Shape(_question(message, schema), lambda content: made.convert({**absent, **content}))
+
+
+def _question(message: str, schema: Dict[str, Any]) -> Dict[str, Any]:
+    return {"method": ELICITATION, "params": {"mode": "form", "message": message, "requestedSchema": schema}}
 
 
 def _object(fields: Mapping[str, Any], required: Optional[Iterable[str]]) -> Dict[str, Any]:
@@ -71,12 +75,7 @@ def _flat(schema: Dict[str, Any]) -> Tuple[Dict[str, Any], bool]:
 
 def form(message: str, fields: Any, required: Optional[Iterable[str]] = None) -> Dict[str, Any]:
     """An elicitation in form mode (client/elicitation, Form Mode); fields and required as `shape` takes them."""
-    return form_of(message, shape(fields, required))
-
-
-def form_of(message: str, shape: Shape) -> Dict[str, Any]:
-    """The elicitation that asks for a Shape."""
-    return {"method": ELICITATION, "params": {"mode": "form", "message": message, "requestedSchema": shape.schema}}
+    return shape(message, fields, required).question
 
 
 class Elicited(Mapping[str, Any], Generic[Value]):
@@ -113,7 +112,7 @@ class Elicited(Mapping[str, Any], Generic[Value]):
         return f"Elicited({self.action!r}, {sorted(self.content)})"
 
 
-def elicited(key: str, answer: Mapping[str, Any], shape: Shape) -> Elicited[Any]:
+def answered(key: str, answer: Mapping[str, Any], shape: Shape) -> Elicited[Any]:
     """The answer to the form of a Shape. Raises InvalidParams for one that the schema lets through and the type not."""
     try:
         return Elicited(answer, shape.value)

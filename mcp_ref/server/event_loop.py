@@ -1,7 +1,8 @@
 """The event loop on which a server's async handlers run, all of them on one, in a thread of its own.
 
-Implements CANC-04 (for async handlers). One loop for all calls, so that what belongs to a loop (an asyncio.Lock, a
-queue, an HTTP session) can be shared by them. A plain handler never comes here.
+One loop for all calls, so that what belongs to a loop (an asyncio.Lock, a queue, an HTTP session) can be shared by
+them. A plain handler never comes here. Where no thread can be started, as on WebAssembly, each is run in place by
+asyncio.run: they share no loop there, and nothing cancels them.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Awaitable, Optional
 
 from ..base.log import log
 from ..base.request import Request
-from ..patterns.cancellation import Cancelled
+from ..patterns.notifications import Cancelled
 
 if TYPE_CHECKING:
     import asyncio
@@ -36,7 +37,6 @@ class EventLoop:
         """
         import asyncio  # only servers with async handlers pay for it
 
-        loop = self._started()
         tasks: "list[asyncio.Task[Any]]" = []
         ended = threading.Event()
 
@@ -45,6 +45,10 @@ class EventLoop:
                 return await awaitable
             except (SystemExit, KeyboardInterrupt) as error:  # which would end the loop
                 raise RuntimeError(f"the handler raised {type(error).__name__}") from error
+
+        loop = self._started()
+        if loop is None:
+            return asyncio.run(whole())
 
         def begin() -> None:
             tasks.append(loop.create_task(whole()))
@@ -62,14 +66,20 @@ class EventLoop:
                 raise Cancelled() from None
             raise
 
-    def _started(self) -> "asyncio.AbstractEventLoop":
+    def _started(self) -> "Optional[asyncio.AbstractEventLoop]":
+        """The loop, running; None where no thread can be started."""
         with self._lock:
             if self._loop is None:
                 import asyncio
 
-                self._loop, ending = asyncio.new_event_loop(), threading.Event()
-                weakref.finalize(self, _end, self._loop, ending)
-                threading.Thread(target=_run, args=(self._loop, ending), name="mcp-event-loop", daemon=True).start()
+                loop, ending = asyncio.new_event_loop(), threading.Event()
+                try:
+                    threading.Thread(target=_run, args=(loop, ending), name="mcp-event-loop", daemon=True).start()
+                except RuntimeError:
+                    loop.close()
+                    return None
+                self._loop = loop
+                weakref.finalize(self, _end, loop, ending)
             return self._loop
 
 

@@ -1,28 +1,26 @@
 """server/prompts: messages that a user picks by name and fills in.
 
-Implements PROMPT-02 to PROMPT-05, PROMPT-07 to PROMPT-17, PROMPT-20, CACHE-03.
+Implements PROMPT-03 to PROMPT-05, PROMPT-07 to PROMPT-17, PROMPT-20.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections import abc
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional
 
-from ..authorization.scopes import require_scopes
+from ..authorization.scopes import permit
 from ..base.errors import InvalidParams
-from ..base.jsonrpc import readable, shown
 from ..base.request import Request
+from ..lib.strict_json import readable
+from ..lib.text import shown
 from ..patterns.sampling import ROLES
 from . import content as blocks
 from .completion import choices
-from .pagination import listed
-from .registry import BadArguments, Registered
-from .running import attempt
-
-if TYPE_CHECKING:
-    from .context import Context
-    from .server import Server
+from .definitions import BadArguments, Registered
+from .invoke import Asks, run
+from .lists import listed
+from .state import State
 
 
 @dataclasses.dataclass
@@ -69,7 +67,7 @@ class Prompt(Registered):
                    "required": name in required} for name, schema in properties.items()]
         self.define({}, arguments=listed or None)
 
-    def bound(self, arguments: Any) -> "Callable[[Context], Any]":
+    def check(self, arguments: Any) -> Callable[[Any], Any]:
         """The handler with these arguments. Raises InvalidParams that names what is missing, wrong or unknown."""
         if not isinstance(arguments, dict):
             raise InvalidParams("Invalid params: arguments must be an object")
@@ -77,11 +75,11 @@ class Prompt(Registered):
             if not isinstance(value, str):
                 raise InvalidParams(f"Invalid params: arguments.{shown(name)[1:-1]} must be a string")
         try:
-            return self.handler(arguments)
+            return super().check(arguments)
         except BadArguments as error:
             raise InvalidParams(f"Invalid params: {error}") from None
 
-    def result(self, value: Any) -> Dict[str, Any]:
+    def finish(self, value: Any) -> Dict[str, Any]:
         """The GetPromptResult for what the handler returned. Raises TypeError or ValueError."""
         if self.returned.typed is not None and not isinstance(value, (str, blocks.Block, PromptResult)):
             value = readable(self.returned.data(value))
@@ -120,26 +118,27 @@ def _checked(item: Any) -> Dict[str, Any]:
     return {"role": message["role"], "content": content}
 
 
-def advertise(server: "Server", methods: Dict[str, Any], capabilities: Dict[str, Any]) -> None:
+def advertise(state: State, methods: Dict[str, Any], capabilities: Dict[str, Any]) -> None:
     """Add the capability and the methods of this page, if there are prompts (PROMPT-02)."""
-    if server.prompts.used:
+    if state.prompts.used:
         capabilities["prompts"] = {"listChanged": True}
         methods["prompts/list"] = list_prompts
         methods["prompts/get"] = get
 
 
-def list_prompts(server: "Server", request: Request) -> Dict[str, Any]:
+def list_prompts(state: State, request: Request) -> Dict[str, Any]:
     """prompts/list: those that the caller may use, in the order of registration (PROMPT-03 to PROMPT-05)."""
-    return listed(server, request, "prompts", server.prompts)
+    return listed(state, request, "prompts", state.prompts)
 
 
-def get(server: "Server", request: Request) -> Dict[str, Any]:
-    """prompts/get: the prompt is there, its arguments are texts that it takes, it runs.
+def get(state: State, request: Request) -> Dict[str, Any]:
+    """prompts/get.
 
     Absent arguments are none; "" is a value; one that the prompt does not have is refused like one that is missing.
     Raises InvalidParams, HTTPError 403 where the caller's token lacks a scope, and what the handler raises.
     """
-    prompt = server.prompts.named(request.params.get("name"))
-    require_scopes(server, request, prompt.scopes)
-    arguments = request.params.get("arguments", {})
-    return attempt(server, request, prompt.name, arguments, prompt.bound(arguments), prompt.result)
+    prompt = state.prompts.find(request.params.get("name"))
+    permit(state.auth, request, prompt.scopes)
+    handler = prompt.check(request.params.get("arguments", {}))
+    value = run(state, request, handler)
+    return value if isinstance(value, Asks) else prompt.finish(value)

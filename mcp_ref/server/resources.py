@@ -1,18 +1,20 @@
 """server/resources: data that a client can list and read, each under a URI of its own or as one of a template.
 
-Implements RES-02 to RES-05, RES-09 to RES-11, RES-13, RES-14, RES-16, CACHE-04 to CACHE-06.
+Implements RES-03 to RES-05, RES-09 to RES-11, RES-13, RES-14, RES-16.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
-from ..authorization.scopes import is_scoped, require_scopes, visible
+from ..authorization.scopes import is_scoped, permit, visible
 from ..base.errors import InvalidParams, ResourceNotFound, SchemaError
-from ..base.jsonrpc import readable, shown
 from ..base.log import log
 from ..base.request import Request
-from .caching import Hints, hints
+from ..lib.strict_json import readable
+from ..lib.text import shown
+from ..lib.uri import is_uri
+from ..lib.uri_template import UriTemplate
 from .completion import choices
 from .content import (
     Contents,
@@ -23,15 +25,11 @@ from .content import (
     check_size,
     resource_contents,
 )
-from .pagination import listed
-from .registry import BadArguments, Registered
+from .definitions import BadArguments, Registered
+from .invoke import Asks, run
+from .lists import hints, listed
 from .returned import Returned
-from .running import attempt
-from .uri_template import UriTemplate, is_uri
-
-if TYPE_CHECKING:
-    from .server import Server
-
+from .state import Hints, State
 
 JSON = "application/json"
 OCTETS = (bytes, bytearray, memoryview)
@@ -61,6 +59,10 @@ class Readable(Registered):
         """The caching hints of what is read; private where not everybody may read it."""
         given = hints(*self._given_hints, default)
         return given._replace(scope="private") if self.scopes else given
+
+    def finish(self, uri: str, value: Any, hints: Hints) -> Dict[str, Any]:
+        """The ReadResourceResult for what the handler returned; raises what `contents` does."""
+        return hints.onto({"resultType": "complete", "contents": contents(uri, value, self.mime_type, self.returned)})
 
 
 class Resource(Readable):
@@ -105,7 +107,7 @@ class ResourceTemplate(Readable):
         found = self._template.match(uri)
         try:
             if found is not None:
-                self.handler(found)
+                self.check(found)
         except BadArguments:
             return None
         return found
@@ -150,74 +152,72 @@ def _contents(uri: str, value: Any, mime_type: Optional[str], returned: Returned
     return resource_contents(uri, readable(returned.data(value)), mime_type or JSON)
 
 
-def advertise(server: "Server", methods: Dict[str, Any], capabilities: Dict[str, Any]) -> None:
+def advertise(state: State, methods: Dict[str, Any], capabilities: Dict[str, Any]) -> None:
     """Add the capability and the methods of this page, if there are resources or templates (RES-02)."""
-    if server.resources.used or server.resource_templates.used:
+    if state.resources.used or state.resource_templates.used:
         capabilities["resources"] = {"listChanged": True, "subscribe": True}
         methods["resources/list"] = list_resources
         methods["resources/templates/list"] = list_templates
         methods["resources/read"] = read
 
 
-def list_resources(server: "Server", request: Request) -> Dict[str, Any]:
+def list_resources(state: State, request: Request) -> Dict[str, Any]:
     """resources/list: those registered, in that order, then the instances of templates that can tell (RES-03).
 
     What the caller may not read is not listed, nor is it as an instance of a template that happens to match its URI. An
     instance that is malformed is left out, and the log says why.
     """
-    templates = server.resource_templates
+    templates = state.resource_templates
     instances: Dict[str, Any] = {}
-    for template in visible(server, request, templates).values():
+    for template in visible(state.auth, request, templates).values():
         for definition in template.instances() if template.instances is not None else ():
             try:
                 check_resource(definition)
             except ValueError as error:
                 log.error("an instance of %s is left out: %s", template.key, error)
                 continue
-            if definition["uri"] not in server.resources:
+            if definition["uri"] not in state.resources:
                 instances.setdefault(definition["uri"], definition)
-    return listed(server, request, "resources", server.resources, instances, is_scoped(templates))
+    return listed(state, request, "resources", state.resources, instances, is_scoped(templates))
 
 
-def list_templates(server: "Server", request: Request) -> Dict[str, Any]:
+def list_templates(state: State, request: Request) -> Dict[str, Any]:
     """resources/templates/list: those that the caller may read, in the order of registration."""
-    return listed(server, request, "resourceTemplates", server.resource_templates)
+    return listed(state, request, "resourceTemplates", state.resource_templates)
 
 
-def find(resources: Mapping[str, Resource], templates: Mapping[str, ResourceTemplate],
-         uri: str) -> Tuple[Union[Resource, ResourceTemplate], Dict[str, Any]]:
+def find(state: State, uri: Any) -> Tuple[Readable, Dict[str, Any]]:
     """What answers for `uri`, and its arguments: a resource, else the first template that matches.
 
-    Raises ResourceNotFound.
+    Raises InvalidParams for what is no text, and ResourceNotFound (RES-10).
     """
-    resource = resources.get(uri)
+    if not isinstance(uri, str) or not uri:
+        raise InvalidParams("Invalid params: params.uri must be a non-empty string")
+    resource: Optional[Resource] = state.resources.get(uri)
     if resource is not None:
         return resource, {}
-    for template in templates.values():
+    for template in state.resource_templates.values():
         arguments = template.match(uri)
         if arguments is not None:
             return template, arguments
     raise ResourceNotFound(uri)
 
 
-def read(server: "Server", request: Request) -> Dict[str, Any]:
-    """resources/read. Raises InvalidParams, ResourceNotFound among them (RES-10), and what the handler raises.
+def read(state: State, request: Request) -> Dict[str, Any]:
+    """resources/read. Raises InvalidParams, ResourceNotFound among them, and what the handler raises.
 
     A result that answers to questions came from is fresh for no time and private, since no cache may keep it
     (CACHE-08).
     """
-    uri = request.params.get("uri")
-    if not isinstance(uri, str) or not uri:
-        raise InvalidParams("Invalid params: params.uri must be a non-empty string")
-    found, arguments = find(server.resources, server.resource_templates, uri)
-    require_scopes(server, request, found.scopes)
-
-    def finish(value: Any) -> Dict[str, Any]:
-        result = {"resultType": "complete", "contents": contents(uri, value, found.mime_type, found.returned)}
-        answered = "inputResponses" in request.params or "requestState" in request.params
-        return (Hints() if answered else found.hints(server.hints_of(request.method))).onto(result)
-
+    uri = request.params.get("uri", "")
+    found, variables = find(state, uri)
+    permit(state.auth, request, found.scopes)
     try:
-        return attempt(server, request, uri, None, found.signature.call(found.function, arguments), finish)
+        handler = found.check(variables)
+        value = run(state, request, handler)
+        if isinstance(value, Asks):
+            return value
+        answered = "inputResponses" in request.params or "requestState" in request.params
+        return found.finish(uri, value, Hints() if answered else found.hints(state.hints_of(request.method)))
     except ResourceNotFound:
         raise ResourceNotFound(uri) from None

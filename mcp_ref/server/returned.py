@@ -1,7 +1,7 @@
 """server/tools, outputSchema: what a handler's return annotation promises, and how what it returned is written.
 
-Implements TOOL-13, together with typed. Each feature has kinds of its own that speak for themselves, such as a text or
-a content block; all else is data, written by its annotation, or by its own type where there is none.
+Each feature has kinds of its own that speak for themselves, such as a text or a content block; all else is data,
+written by its annotation, or by its own type where there is none.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import inspect
 import typing
 from typing import Any, Dict, NamedTuple, Optional, Tuple
 
-from ..base.json_schema import compile_schema
-from ..base.jsonrpc import check_json
+from ..lib.json_schema import compile_schema
+from ..lib.strict_json import check_json
+from ..lib.typed.annotations import At, parts_of, resolved, special, spelled
+from ..lib.typed.scalars import Typed, Unfit, kind_of
+from ..lib.typed.typed import ARRAYS, Maker, plain
 from ..patterns.mrtr import InputRequired
-from .annotations import At, parts_of, resolved, special, spelled
-from .scalars import Typed, Unfit, kind_of
-from .typed import ARRAYS, Maker, plain
 
 
 class Returned(NamedTuple):

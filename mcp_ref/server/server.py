@@ -1,50 +1,69 @@
-"""server/index: the server as its author sees it, and the way from a request to its answer.
+"""server/index: the server as its author sees it: what it has, and what follows from it: what it serves and advertises.
 
-Implements BASE-06 to BASE-08, BASE-12, BASE-24, BASE-26, BASE-28, META-14, PATT-01, VERS-10.
+Implements TOOL-06, PROMPT-02, RES-02 (what is advertised); TOOL-12.
 
-The flow of one request:
-
-    transport -> Request(head, read_body, notify)       bytes stay unread until a rung asks for them
-    ladder.climb                                        seven rungs; the first that raises answers
-    methods[request.method]                             tools.call, discover, …: one function a method
-      running.attempt                                   the handler, its Context, its round of questions
-    Answer(status, body)                                one JSON object; the transport moves it
-
-Nothing is kept between requests (BASE-26): what spans them travels sealed, through the client.
+The author's API; what it serves with stands in state, how in serve. The options of what is registered are written out
+at each method, so that a wrong one is told by the checker of types, by `help` and by Python, in the name of the method
+that was called.
 """
 
 from __future__ import annotations
 
-import logging
-import time
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Mapping, Optional, Sequence, Tuple, Union
+import threading
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Tuple,
+    TypeVar,
+    Union,
+    overload,
+)
 
-from .. import ladder
-from ..base import versioning
-from ..base.errors import HTTPError, InternalError, McpError, ProtocolError, from_handler
-from ..base.jsonrpc import encode, shown
 from ..base.log import log
-from ..base.meta import stamped
+from ..base.meta import checked_extensions
 from ..base.request import Answer, Request
-from ..base.trace_context import trace_context
-from ..patterns.allowance import RateLimits
-from ..patterns.cancellation import Cancelled
+from ..lib.token_bucket import RateLimits
 from ..patterns.state_sealer import StateSealer, random_key
-from ..patterns.subscriptions import Subscription
-from ..transports.mirrors import Parameter
-from . import registration
+from ..patterns.subscriptions import LIST_CHANGED, RESOURCE_UPDATED, Subscriptions
+from ..serve import serve
+from . import completion, prompts, resources, tools
 from .arguments import server_info, text_or_none, texts, whole
-from .caching import Hints, hints, hints_by_method
-from .event_loop import EventLoop
-from .registration import Icons
-from .running import principal_name
+from .definitions import Registry
+from .discover import discover
+from .listen import listen
+from .lists import hints, hints_by_method
+from .state import Method, State
 
 if TYPE_CHECKING:
+    import os
+
     from ..authorization.resource_server import ResourceServer
     from ..transports.http_server import Limits
+    from .folders import FolderTemplate
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Object = Optional[Dict[str, Any]]
+Icons = Optional[Sequence[Dict[str, Any]]]
+Instances = Optional[Callable[[], Iterable[Dict[str, Any]]]]
+
+_ALIEN = {"size": "the resources of a template differ in size", "instances": "it is no template, it has no {variable}"}
 
 
-class Server(registration.Server):
+def _decorator(add: Callable[[Any], object]) -> Callable[[Function], Function]:
+    def register(function: Function) -> Function:
+        add(function)
+        return function
+    return register
+
+
+class Server:
     """An MCP server: what it is called, and the tools, resources and prompts registered on it.
 
     name, version, title, description, website_url, icons: its serverInfo. instructions: guidance for models.
@@ -68,8 +87,6 @@ class Server(registration.Server):
     Raises ValueError or TypeError for an argument that cannot be used.
     """
 
-    supported_versions: Tuple[str, ...] = versioning.MODERN
-
     def __init__(self, name: str, version: str, *, title: Optional[str] = None, description: Optional[str] = None,
                  website_url: Optional[str] = None, icons: Icons = None,
                  instructions: Optional[str] = None, state_keys: Sequence[Union[str, bytes]] = (),
@@ -79,125 +96,284 @@ class Server(registration.Server):
                  rate_limits: Optional[Mapping[str, float]] = None, logging: bool = False,
                  auth: "Optional[ResourceServer]" = None,
                  extensions: Optional[Mapping[str, Mapping[str, Any]]] = None) -> None:
-        self.name = name
-        self.info = server_info(name=name, version=version, title=title, description=description,
-                                websiteUrl=website_url, icons=icons)
-        self.instructions = text_or_none("instructions", instructions)
-        self.hints = hints(ttl_ms, cache_scope)
-        self._hints_of = hints_by_method(caching or {}, self.hints)
-        self.page_size = None if page_size is None else whole("page_size", page_size, 1)
-        self.auth = auth
+        info = server_info(name=name, version=version, title=title, description=description, websiteUrl=website_url,
+                           icons=icons)
+        default = hints(ttl_ms, cache_scope)
         self.cors = texts("cors", cors)
-        self.rate_limits = RateLimits(rate_limits or {})
-        self.public_hosts = () if auth is None else (auth.host,)
-        self.event_loop = EventLoop()
-        self.on_trace: Optional[Callable[[str], None]] = None
-        self.state_ttl = state_ttl
-        self.set_state_keys(state_keys)
-        super().__init__(self.info, max_subscriptions, logging, extensions or {})
+        self.public_hosts: Tuple[str, ...] = () if auth is None else (auth.host,)
+        self.shared_key = bool(state_keys)
+        self._state_keys, self._state_ttl = _keys(state_keys), state_ttl
+        state_sealer, cursor_sealer = _sealers(self._state_keys, state_ttl)
+        self._extensions = checked_extensions(extensions or {})
+        self.tools: Registry[tools.Tool] = Registry("tool", self.notify_tools_changed)
+        self.resources: Registry[resources.Resource] = Registry("resource", self.notify_resources_changed)
+        self.resource_templates: Registry[resources.ResourceTemplate] = Registry(
+            "resource template", self.notify_resources_changed)
+        self.prompts: Registry[prompts.Prompt] = Registry("prompt", self.notify_prompts_changed)
+        self.state = State(
+            tools=self.tools, resources=self.resources, resource_templates=self.resource_templates,
+            prompts=self.prompts, name=name, info=info, instructions=text_or_none("instructions", instructions),
+            hints=default, hints_by=hints_by_method(caching or {}, default),
+            page_size=None if page_size is None else whole("page_size", page_size, 1), auth=auth, logging=logging,
+            rate_limits=RateLimits(rate_limits) if rate_limits else None,
+            state_sealer=state_sealer, cursor_sealer=cursor_sealer,
+            subscriptions=Subscriptions(whole("max_subscriptions", max_subscriptions, 0), info))
+        self._refreshing = threading.Lock()
+        self._refresh()
+
+    @overload
+    def tool(self, function: Function) -> Function: ...
+
+    @overload
+    def tool(self, function: None = None, *, name: Optional[str] = None, title: Optional[str] = None,
+             description: Optional[str] = None, icons: Icons = None, meta: Object = None, scopes: Sequence[str] = (),
+             input_schema: Object = None, output_schema: Object = None, annotations: Object = None,
+             strict: bool = False, accept_unasked: bool = False) -> Callable[[Function], Function]: ...
+
+    def tool(self, function: Any = None, *, name: Optional[str] = None, title: Optional[str] = None,
+             description: Optional[str] = None, icons: Icons = None, meta: Object = None, scopes: Sequence[str] = (),
+             input_schema: Object = None, output_schema: Object = None, annotations: Object = None,
+             strict: bool = False, accept_unasked: bool = False) -> Any:
+        """Register a function as a tool, as `@server.tool` or `@server.tool(title=…, strict=True, …)`.
+
+        name: 1 to 128 of A-Z a-z 0-9 _ - . (the function's own by default).
+        title, icons: for people; icons are objects with `src` and perhaps `mimeType`, `sizes`, `theme`.
+        description: what a model reads to choose the tool (the docstring by default). meta: its `_meta` as listed.
+        scopes: what a caller's token must grant to see and call it.
+        input_schema: of the arguments (what the annotations say by default).
+        output_schema: of structuredContent (what the return annotation says by default).
+        annotations: hints for clients, as {"readOnlyHint": True}.
+        strict: whether arguments that break the schema are a protocol error, -32602, and not one for the model.
+        accept_unasked: whether answers count that come without having been asked for.
+
+        Raises SchemaError or ValueError for a definition that breaks a rule.
+        """
+        register = _decorator(lambda each: self.add_tool(
+            each, name=name, title=title, description=description, icons=icons, meta=meta, scopes=scopes,
+            input_schema=input_schema, output_schema=output_schema, annotations=annotations, strict=strict,
+            accept_unasked=accept_unasked))
+        return register if function is None else register(function)
+
+    def add_tool(self, function: Callable[..., Any], *, name: Optional[str] = None, title: Optional[str] = None,
+                 description: Optional[str] = None, icons: Icons = None, meta: Object = None,
+                 scopes: Sequence[str] = (), input_schema: Object = None, output_schema: Object = None,
+                 annotations: Object = None, strict: bool = False, accept_unasked: bool = False) -> tools.Tool:
+        """Register a tool at any time; the options are those of `tool`. Raises ValueError for a name in use."""
+        return self.tools.add(tools.Tool(
+            function, name=name, title=title, description=description, icons=icons, meta=meta, scopes=scopes,
+            input_schema=input_schema, output_schema=output_schema, annotations=annotations, strict=strict,
+            accept_unasked=accept_unasked))
+
+    def remove_tool(self, name: str) -> None:
+        """Take a tool away. Raises KeyError where there is none of that name."""
+        self.tools.remove(name)
+
+    def resource(self, uri: str, *, name: Optional[str] = None, title: Optional[str] = None,
+                 description: Optional[str] = None, icons: Icons = None, meta: Object = None,
+                 scopes: Sequence[str] = (), mime_type: Optional[str] = None, annotations: Object = None,
+                 ttl_ms: Optional[int] = None, cache_scope: Optional[str] = None, size: Optional[int] = None,
+                 instances: Instances = None) -> Callable[[Function], Function]:
+        """Register what reads a resource, as `@server.resource("demo://greeting")`, or with a template such as
+        `demo://{name}` what reads all its resources.
+
+        uri: of RFC 3986, or a template of RFC 6570, each variable an argument of the function. name, title, icons,
+        description, meta, scopes: as for `tool`. mime_type: of what is read. annotations: `audience`, `priority` and
+        `lastModified`. ttl_ms, cache_scope: how many milliseconds what is read may be kept, and for whom, "public" or
+        "private" (what the server says). size: of the content, in bytes; not for a template. instances: of a template,
+        called at each list for the definitions (`uri`, `name`, …) of those that exist.
+
+        Raises SchemaError or ValueError for a definition that breaks a rule, TypeError for an option of the other kind.
+        """
+        if not isinstance(uri, str):
+            raise TypeError(f"Server.resource() is given the URI, as @server.resource('demo://a'), not {uri!r}")
+        template = "{" in uri
+        alien = "size" if template and size is not None else "instances" if instances and not template else None
+        if alien is not None:
+            raise TypeError(f"Server.resource() takes no {alien} for {uri}: {_ALIEN[alien]}")
+        add: Callable[..., Any] = self.add_resource_template if template else self.add_resource
+        own: Dict[str, Any] = {"instances": instances} if template else {"size": size}
+        return _decorator(lambda function: add(
+            uri, function, name=name, title=title, description=description, icons=icons, meta=meta, scopes=scopes,
+            mime_type=mime_type, annotations=annotations, ttl_ms=ttl_ms, cache_scope=cache_scope, **own))
+
+    def add_resource(self, uri: str, function: Callable[..., Any], *, name: Optional[str] = None,
+                     title: Optional[str] = None, description: Optional[str] = None, icons: Icons = None,
+                     meta: Object = None, scopes: Sequence[str] = (), mime_type: Optional[str] = None,
+                     annotations: Object = None, ttl_ms: Optional[int] = None, cache_scope: Optional[str] = None,
+                     size: Optional[int] = None) -> resources.Resource:
+        """Register a resource at any time; the options are those of `resource`. Raises ValueError for a URI in use."""
+        return self.resources.add(resources.Resource(
+            uri, function, name=name, title=title, description=description, icons=icons, meta=meta, scopes=scopes,
+            mime_type=mime_type, annotations=annotations, ttl_ms=ttl_ms, cache_scope=cache_scope, size=size))
+
+    def remove_resource(self, uri: str) -> None:
+        """Take a resource away. Raises KeyError where there is none of that URI."""
+        self.resources.remove(uri)
+
+    def add_resource_template(self, uri_template: str, function: Callable[..., Any], *, name: Optional[str] = None,
+                              title: Optional[str] = None, description: Optional[str] = None, icons: Icons = None,
+                              meta: Object = None, scopes: Sequence[str] = (), mime_type: Optional[str] = None,
+                              annotations: Object = None, ttl_ms: Optional[int] = None,
+                              cache_scope: Optional[str] = None,
+                              instances: Instances = None) -> resources.ResourceTemplate:
+        """Register a resource template at any time; options as for `resource`. Raises ValueError for one in use."""
+        return self.resource_templates.add(resources.ResourceTemplate(
+            uri_template, function, name=name, title=title, description=description, icons=icons, meta=meta,
+            scopes=scopes, mime_type=mime_type, annotations=annotations, ttl_ms=ttl_ms, cache_scope=cache_scope,
+            instances=instances))
+
+    def remove_resource_template(self, uri_template: str) -> None:
+        """Take a resource template, or a folder by the template it has, away. Raises KeyError where there is none."""
+        self.resource_templates.remove(uri_template)
+
+    def add_folder(self, uri: str, path: "Union[str, os.PathLike[str]]", *, pattern: str = "**/*",
+                   hidden: bool = False, max_size: int = 8 * 1024 * 1024, limit: int = 1000,
+                   name: Optional[str] = None, title: Optional[str] = None,
+                   description: str = "Files of a folder, by their relative path", icons: Icons = None,
+                   meta: Object = None, scopes: Sequence[str] = (), annotations: Object = None,
+                   ttl_ms: Optional[int] = None, cache_scope: Optional[str] = None) -> FolderTemplate:
+        """List and serve the files of a folder, and nothing beyond it, under `uri`, which ends with /.
+
+        path: the folder, which must exist. pattern: which files, a glob over the relative path; ** is any folders.
+        hidden: whether names that begin with a dot are served. max_size: bytes of a file; larger ones are refused.
+        limit: how many are listed at most; those beyond can be read. The other options are those of `resource`.
+
+        Raises ValueError.
+        """
+        from .folders import FolderTemplate  # the one kind of resource that touches files
+
+        folder = FolderTemplate(
+            uri, path, pattern=pattern, hidden=hidden, max_size=max_size, limit=limit, name=name, title=title,
+            description=description, icons=icons, meta=meta, scopes=scopes, annotations=annotations, ttl_ms=ttl_ms,
+            cache_scope=cache_scope)
+        self.resource_templates.add(folder)
+        return folder
+
+    @overload
+    def prompt(self, function: Function) -> Function: ...
+
+    @overload
+    def prompt(self, function: None = None, *, name: Optional[str] = None, title: Optional[str] = None,
+               description: Optional[str] = None, icons: Icons = None, meta: Object = None,
+               scopes: Sequence[str] = ()) -> Callable[[Function], Function]: ...
+
+    def prompt(self, function: Any = None, *, name: Optional[str] = None, title: Optional[str] = None,
+               description: Optional[str] = None, icons: Icons = None, meta: Object = None,
+               scopes: Sequence[str] = ()) -> Any:
+        """Register a function as a prompt, as `@server.prompt` or `@server.prompt(title=…, …)`.
+
+        Its arguments are the function's parameters, all of them text. name, title, icons, description, meta, scopes: as
+        for `tool`.
+
+        Raises SchemaError or ValueError for a definition that breaks a rule.
+        """
+        register = _decorator(lambda each: self.add_prompt(
+            each, name=name, title=title, description=description, icons=icons, meta=meta, scopes=scopes))
+        return register if function is None else register(function)
+
+    def add_prompt(self, function: Callable[..., Any], *, name: Optional[str] = None, title: Optional[str] = None,
+                   description: Optional[str] = None, icons: Icons = None, meta: Object = None,
+                   scopes: Sequence[str] = ()) -> prompts.Prompt:
+        """Register a prompt at any time; the options are those of `prompt`. Raises ValueError for a name in use."""
+        return self.prompts.add(prompts.Prompt(
+            function, name=name, title=title, description=description, icons=icons, meta=meta, scopes=scopes))
+
+    def remove_prompt(self, name: str) -> None:
+        """Take a prompt away. Raises KeyError where there is none of that name."""
+        self.prompts.remove(name)
+
+    def completion(self, target: str, argument: str) -> Callable[[Function], Function]:
+        """Register what suggests values for an argument of a prompt, by name, or resource template, by its text.
+
+        The function is as completion.Completer has it. Raises SchemaError, and ValueError where there is no such
+        prompt, template or argument; it must be registered before.
+        """
+        def add(function: Callable[..., Any]) -> None:
+            found = self.prompts.get(target) or self.resource_templates.get(target)
+            completion.register(found, target, argument, function)
+            self._refresh()
+        return _decorator(add)
+
+    def _refresh(self) -> None:
+        """Advertise what there is: a method is served only with its capability (the method rung)."""
+        with self._refreshing:
+            methods: Dict[str, Method] = {"server/discover": discover}
+            capabilities: Dict[str, Any] = {"logging": {}} if self.state.logging else {}
+            for feature in (tools, resources, prompts, completion):
+                feature.advertise(self.state, methods, capabilities)
+            if capabilities.keys() - {"logging"}:
+                methods["subscriptions/listen"] = listen
+            if self._extensions:
+                capabilities["extensions"] = self._extensions
+            self.state.methods, self.state.capabilities = methods, capabilities
+
+    # Notifications, from any thread
+
+    def notify_tools_changed(self) -> None:
+        """Tell subscribers that the tools changed; adding or removing one does so by itself."""
+        self._changed("toolsListChanged")
+
+    def notify_resources_changed(self) -> None:
+        """Tell subscribers that the resources or templates changed; adding or removing one does so by itself."""
+        self._changed("resourcesListChanged")
+
+    def notify_prompts_changed(self) -> None:
+        """Tell subscribers that the prompts changed; adding or removing one does so by itself."""
+        self._changed("promptsListChanged")
+
+    def _changed(self, member: str) -> None:
+        """The list changed that subscribers ask for by this member of their filter."""
+        self._refresh()
+        self.state.subscriptions.publish(LIST_CHANGED[member])
+
+    def notify_resource_updated(self, uri: str) -> None:
+        """Tell subscribers of `uri`, or of a template that it matches, that the resource changed."""
+        self.state.subscriptions.publish(RESOURCE_UPDATED, uri)
+
+    # What it is, and serving
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.state.name
+
+    @property
+    def info(self) -> Dict[str, Any]:
+        """Its serverInfo."""
+        return self.state.info
+
+    @property
+    def capabilities(self) -> Mapping[str, Any]:
+        """What it advertises now."""
+        return self.state.capabilities
+
+    @property
+    def subscriptions(self) -> Subscriptions:
+        """The open subscriptions/listen streams."""
+        return self.state.subscriptions
+
+    @property
+    def on_trace(self) -> Optional[Callable[[str], None]]:
+        """Given the trace line of every request, if it is set."""
+        return self.state.on_trace
+
+    @on_trace.setter
+    def on_trace(self, hear: Optional[Callable[[str], None]]) -> None:
+        self.state.on_trace = hear
 
     def set_state_keys(self, keys: Sequence[Union[str, bytes]]) -> None:
         """Put these keys in force, the signing one first; none at all means a fresh one for this process."""
-        if isinstance(keys, (str, bytes)) or not all(isinstance(key, (str, bytes)) for key in keys):
-            raise TypeError("state_keys is a list of keys, each a text or octets: state_keys=[key]")
-        self.shared_key = bool(keys)
-        self._state_keys = list(keys) or [random_key()]
-        self.set_state_ttl(self.state_ttl)
+        self.shared_key, self._state_keys = bool(keys), _keys(keys)
+        self.set_state_ttl(self._state_ttl)
 
     def set_state_ttl(self, seconds: float) -> None:
         """Let a requestState hold for so long from now on. Raises ValueError unless that is finite and above 0."""
-        self.state_ttl = seconds
-        self.state_sealer = StateSealer(self._state_keys, "requestState", seconds)
-        self.cursor_sealer = StateSealer(self._state_keys, "cursor", 24 * 3600.0)
-
-    def hints_of(self, method: str) -> Hints:
-        """The caching hints of a method's results."""
-        return self._hints_of.get(method, self.hints)
-
-    def mirrored(self, request: Request) -> Sequence[Parameter]:
-        """The parameters of the called tool that headers repeat; none for another method or an unknown tool."""
-        name = request.params.get("name") if request.method == "tools/call" else None
-        tool = self.tools.get(name) if isinstance(name, str) else None
-        return () if tool is None else tool.mirrored
+        self.state.state_sealer, self.state.cursor_sealer = _sealers(self._state_keys, seconds)
+        self._state_ttl = seconds
 
     def handle(self, request: Request) -> Answer:
-        """The answer to one message. Raises nothing but Cancelled, when nobody waits for an answer any more."""
-        began = 0.0 if self.on_trace is None else time.perf_counter()
-        failure: Optional[McpError] = None
-        try:
-            answer = self._served(request)
-        except (ProtocolError, HTTPError) as error:
-            failure, answer = error.with_traceback(None), self._refused(request, error)  # its frames hold the request
-        except Cancelled:
-            self._told(request, None, None, began)
-            raise
-        except KeyboardInterrupt:
-            raise
-        except BaseException:  # a handler's sys.exit or a stray asyncio.CancelledError ends one request, not a worker
-            log.exception("%s failed (request %s)", shown(request.method), shown(request.id))
-            failure = InternalError("Internal error")
-            answer = self._refused(request, failure)
-        if request.cancelled:
-            if answer.stream is not None:
-                answer.stream.close()
-            self._told(request, None, None, began)
-            raise Cancelled()
-        self._told(request, failure, answer, began)
-        return answer
-
-    def _told(self, request: Request, failure: Optional[McpError], answer: Optional[Answer], began: float) -> None:
-        """Every request has its line in the log, and in the trace. answer: None for one that was cancelled."""
-        if log.isEnabledFor(logging.INFO):
-            outcome = "cancelled" if answer is None else answer.status
-            log.info("%s id=%s %s trace=%s", shown(request.method), shown(request.id), outcome,
-                     trace_context(request.meta).get("traceparent", "-"))
-        if self.on_trace is not None:
-            from ..explain import trace
-
-            try:
-                self.on_trace(trace(request, failure, answer, time.perf_counter() - began))
-            except Exception:  # a closed stderr, for example, is no reason to leave a client without its answer
-                log.exception("the trace of a request cannot be written")
-
-    def _served(self, request: Request) -> Answer:
-        document = self.auth.page(request) if self.auth is not None else None
-        if document is not None:
-            return document
-        ladder.climb(request, self)
-        if request.id is None:
-            return Answer(202, b"")
-        self.rate_limits.check(request.method, principal_name(request))
-        try:
-            result = self.methods[request.method](self, request)
-        except ProtocolError as error:
-            raise self._from_handler(request, error)
-        if isinstance(result, Subscription):
-            return Answer(200, content_type="text/event-stream", stream=result)
-        return Answer(200, encode({"jsonrpc": "2.0", "id": request.id, "result": stamped(result, self.info)}))
-
-    @staticmethod
-    def _from_handler(request: Request, error: ProtocolError) -> ProtocolError:
-        try:
-            return from_handler(error)
-        except ValueError as why:
-            log.error("%s raised an error that may not be sent: %s", shown(request.method), shown(str(why), 200))
-            return InternalError("Internal error")
-
-    def _refused(self, request: Request, error: Union[ProtocolError, HTTPError]) -> Answer:
-        if isinstance(error, HTTPError):
-            return Answer.plain(error)
-        body = error.body()
-        if request.method == "initialize":
-            body["message"] = f"{body['message']}. {versioning.initialize_hint(self.supported_versions)}"
-        message: Dict[str, Any] = {"jsonrpc": "2.0"}
-        if request.id is not None:
-            message["id"] = request.id
-        message["error"] = body
-        try:
-            return Answer(error.status, encode(message))
-        except (TypeError, ValueError, RecursionError):
-            log.exception("the data of an error is not JSON")
-            return self._refused(request, InternalError("Internal error"))
+        """The answer to one message; what a transport calls. Raises what `serve.serve` raises."""
+        return serve(self.state, request)
 
     def serve(self, host: str = "127.0.0.1", port: int = 8000, *, path: str = "/mcp", origins: Iterable[str] = (),
               limits: "Optional[Limits]" = None, cors: Iterable[str] = (), keep_alive: float = 15.0,
@@ -215,3 +391,14 @@ class Server(registration.Server):
 
         with HTTPServer(self, host, port, path, origins, limits, cors, keep_alive, health) as running:
             wait_for_signal(lambda: log.warning("serving %s at %s", self.name, running.url))
+
+
+def _keys(keys: Sequence[Union[str, bytes]]) -> List[Union[str, bytes]]:
+    if isinstance(keys, (str, bytes)) or not all(isinstance(key, (str, bytes)) for key in keys):
+        raise TypeError("state_keys is a list of keys, each a text or octets: state_keys=[key]")
+    return list(keys) or [random_key()]
+
+
+def _sealers(keys: Sequence[Union[str, bytes]], ttl: float) -> Tuple[StateSealer, StateSealer]:
+    """Of requestState and of cursors."""
+    return StateSealer(keys, "requestState", ttl), StateSealer(keys, "cursor", 24 * 3600.0)

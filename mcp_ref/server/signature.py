@@ -14,10 +14,10 @@ import typing
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from ..base.errors import SchemaError
-from .annotations import At, evaluated, is_union
-from .scalars import Typed, Unfit, same, within
-from .typed import Maker
-from .typed import typed as typed
+from ..lib.typed.annotations import At, evaluated, is_union
+from ..lib.typed.scalars import Typed, Unfit, same
+from ..lib.typed.typed import Maker
+from .context import Context
 
 _READS_AS_CONTEXT = re.compile(r"(?:.*[\[.\s|'\"])?Context(?:[\]\s|'\",].*)?", re.DOTALL)
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -125,8 +125,6 @@ def _of_wrapper(function: Callable[..., Any], read: inspect.Signature, where: st
 
 def _is_context(annotation: Any, names: Mapping[str, Any]) -> bool:
     """Whether an annotation is Context, or an Optional or Annotated of it, be it imported for the type checker only."""
-    from .context import Context  # which is given to handlers, and is asked by those that this module describes
-
     if isinstance(annotation, typing.ForwardRef):
         annotation = annotation.__forward_arg__
     if isinstance(annotation, str):
@@ -156,22 +154,6 @@ class Signature(NamedTuple):
     positional: Tuple[inspect.Parameter, ...]
     returns: Any
     at: At
-
-    def call(self, function: Callable[..., Any], arguments: Dict[str, Any]) -> Callable[[Any], Any]:
-        """The call of `function` with valid `arguments`, each turned into its annotated type; it takes the Context.
-
-        Raises Unfit for a value that the schema lets through and the type does not, such as a date of 31 February.
-        """
-        values = {"arguments": arguments} if self.whole else dict(arguments)
-        for name, convert in self.converts.items():
-            if name in values:
-                values[name] = within(name, convert, values[name])
-
-        def run(context: Any) -> Any:
-            if self.context:
-                values[self.context] = context
-            return invoke(function, values, self.positional) if self.positional else function(**values)
-        return run
 
 
 def invoke(function: Callable[..., Any], values: Dict[str, Any], positional: Sequence[inspect.Parameter]) -> Any:

@@ -1,35 +1,41 @@
 """server/tools: functions that a model may call.
 
-Implements TOOL-06 to TOOL-10, TOOL-12, TOOL-13, TOOL-15 to TOOL-19, TOOL-22 to TOOL-28, TOOL-33 to TOOL-35, TOOL-38.
+Implements TOOL-07 to TOOL-10, TOOL-15 to TOOL-19, TOOL-28, TOOL-33 to TOOL-35, TOOL-38.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from typing import TYPE_CHECKING, Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, Optional
 
-from ..authorization.scopes import require_scopes
+from ..authorization.scopes import permit
 from ..base.errors import InvalidParams, ProtocolError, SchemaError, ToolError
-from ..base.jsonrpc import readable, shown
+from ..base.headers import annotated_parameters
 from ..base.log import log
 from ..base.request import Request
-from ..patterns.cancellation import Cancelled
-from ..transports.mirrors import annotated_parameters
+from ..lib.strict_json import readable
+from ..lib.text import shown
+from ..lib.typed.scalars import Unfit
+from ..lib.typed.typed import plain
+from ..patterns.notifications import Cancelled
 from . import content as blocks
-from .pagination import listed
-from .registry import BadArguments, Registered
-from .running import attempt
-from .scalars import Unfit
-from .typed import plain
-
-if TYPE_CHECKING:
-    from .server import Server
+from .definitions import BadArguments, Registered
+from .invoke import Asks, run
+from .lists import listed
+from .state import State
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 
 
-ABSENT: Any = type("Absent", (), {"__repr__": lambda self: "ABSENT"})()
+class Absent:
+    """The class of ABSENT."""
+
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+
+ABSENT: Any = Absent()
 """Stands for no structuredContent, since null is a value that it can have."""
 
 
@@ -75,8 +81,8 @@ class Tool(Registered):
         super().__init__(function, input_schema, **options)
         if not _NAME.fullmatch(self.name):
             log.warning("tool %s: names should have 1 to 128 of A-Z a-z 0-9 _ - . (TOOL-15, TOOL-17)", shown(self.name))
-        self.check("strict", strict, blocks.check_flag)
-        self.check("accept_unasked", accept_unasked, blocks.check_flag)
+        self.require("strict", strict, blocks.check_flag)
+        self.require("accept_unasked", accept_unasked, blocks.check_flag)
         self.strict, self.accept_unasked = strict, accept_unasked
         schema = self.signature.schema
         self.mirrored = tuple(annotated_parameters(schema))
@@ -87,7 +93,18 @@ class Tool(Registered):
         self.define({"annotations": _check_annotations}, inputSchema=schema, outputSchema=output_schema,
                     annotations=annotations)
 
-    def result(self, value: Any) -> Dict[str, Any]:
+    def check(self, arguments: Any) -> Callable[[Any], Any]:
+        """As of Registered. Raises InvalidParams for what is no object, and if strict in place of BadArguments."""
+        if not isinstance(arguments, dict):
+            raise InvalidParams("Invalid params: arguments must be an object")
+        try:
+            return super().check(arguments)
+        except BadArguments as error:
+            if self.strict:
+                raise InvalidParams(f"Invalid params: {error}") from None
+            raise
+
+    def finish(self, value: Any) -> Dict[str, Any]:
         """The CallToolResult for what the handler returned.
 
         Raises BadOutput for what breaks a promise of the tool, is no content, or cannot be JSON.
@@ -96,7 +113,7 @@ class Tool(Registered):
             return {"resultType": "complete", "content": [blocks.text(value)]}
         if isinstance(value, ToolError):
             log.error("tool %s returned a ToolError, which is raised", self.name)
-            return _told(self, value)
+            return self._told(value)
         try:
             if isinstance(value, ToolResult):
                 return self._result(value, True)
@@ -107,6 +124,27 @@ class Tool(Registered):
             raise BadOutput(f"tool {self.name} returned what is nested too deeply, or holds itself") from None
         except ValueError as error:
             raise BadOutput(f"tool {self.name} returned what it cannot: {error}") from None
+
+    def _told(self, error: ToolError) -> Dict[str, Any]:
+        """The failed result of a ToolError. Raises ValueError for a text that cannot be sent."""
+        text = str(error) or f"The tool {self.name} failed, and does not say why."
+        blocks.check_text(text)
+        return failed(text)
+
+    def failed(self, request: Request, error: BaseException) -> Dict[str, Any]:
+        """The failed result of an error on the way, told to the model, and to the log where it is the tool's fault."""
+        if isinstance(error, ToolError):
+            try:
+                return self._told(error)
+            except ValueError as unsent:
+                error = unsent
+        if isinstance(error, BadArguments):
+            return failed(f"Invalid arguments: {error}")
+        if isinstance(error, BadOutput):
+            log.error("%s (request %s)", error, shown(request.id))
+            return failed(f"The {error}")
+        log.error("tool %s failed (request %s)", self.name, shown(request.id), exc_info=error)
+        return failed(f"The tool {self.name} failed; the server's log says why.")
 
     def _result(self, value: ToolResult, checked: bool) -> Dict[str, Any]:
         result: Dict[str, Any] = {"resultType": "complete", "content": blocks.content_blocks(value.content)}
@@ -160,51 +198,31 @@ def failed(text: str) -> Dict[str, Any]:
     return {"resultType": "complete", "content": [blocks.text(text)], "isError": True}
 
 
-def _told(tool: Tool, error: ToolError) -> Dict[str, Any]:
-    """The failed result of a ToolError. Raises ValueError for a text that cannot be sent."""
-    text = str(error) or f"The tool {tool.name} failed, and does not say why."
-    blocks.check_text(text)
-    return failed(text)
-
-
-def advertise(server: "Server", methods: Dict[str, Any], capabilities: Dict[str, Any]) -> None:
+def advertise(state: State, methods: Dict[str, Any], capabilities: Dict[str, Any]) -> None:
     """Add the capability and the methods of this page, if there are, or were, tools (TOOL-06)."""
-    if server.tools.used:
+    if state.tools.used:
         capabilities["tools"] = {"listChanged": True}
         methods["tools/list"] = list_tools
         methods["tools/call"] = call
 
 
-def list_tools(server: "Server", request: Request) -> Dict[str, Any]:
+def list_tools(state: State, request: Request) -> Dict[str, Any]:
     """tools/list: those that the caller may use, in the order of registration (TOOL-07 to TOOL-10)."""
-    return listed(server, request, "tools", server.tools)
+    return listed(state, request, "tools", state.tools)
 
 
-def call(server: "Server", request: Request) -> Dict[str, Any]:
-    """tools/call: the tool is there, the caller may use it, its arguments are valid, it runs.
+def call(state: State, request: Request) -> Dict[str, Any]:
+    """tools/call. What goes wrong with a tool is a result with isError, so that the model can correct itself.
 
     Raises ProtocolError, and HTTPError 403 where the caller's token lacks a scope.
     """
-    tool = server.tools.named(request.params.get("name"))
-    require_scopes(server, request, tool.scopes)
-    arguments = request.params.get("arguments", {})
-    if not isinstance(arguments, dict):
-        raise InvalidParams("Invalid params: arguments must be an object")
+    tool: Tool = state.tools.find(request.params.get("name"))
+    permit(state.auth, request, tool.scopes)
     try:
-        try:
-            return attempt(server, request, tool.name, arguments, tool.handler(arguments), tool.result,
-                           tool.accept_unasked)
-        except ToolError as error:
-            return _told(tool, error)
-    except BadArguments as error:
-        if tool.strict:
-            raise InvalidParams(f"Invalid params: {error}") from None
-        return failed(f"Invalid arguments: {error}")
-    except BadOutput as error:
-        log.error("%s (request %s)", error, shown(request.id))
-        return failed(f"The {error}")
+        handler = tool.check(request.params.get("arguments", {}))
+        value = run(state, request, handler, tool.accept_unasked)
+        return value if isinstance(value, Asks) else tool.finish(value)
     except (ProtocolError, Cancelled, KeyboardInterrupt):
         raise
-    except BaseException:  # a sys.exit in a tool is a failure of the tool
-        log.exception("tool %s failed (request %s)", tool.name, shown(request.id))
-        return failed(f"The tool {tool.name} failed; the server's log says why.")
+    except BaseException as error:  # a sys.exit in a tool is a failure of the tool
+        return tool.failed(request, error)

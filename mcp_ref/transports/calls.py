@@ -12,8 +12,9 @@ import time
 from typing import Any, Callable, Dict, Mapping, Optional, Union
 
 from ..base.errors import CallCancelled, Timeout, TransportError
-from ..base.jsonrpc import encode, shown
-from ..base.request import TOKEN
+from ..lib.http1 import TOKEN
+from ..lib.strict_json import encode
+from ..lib.text import shown
 
 MAX_SECONDS = 2_000_000.0
 """What poll() still takes in 32 bits of milliseconds, some 23 days."""

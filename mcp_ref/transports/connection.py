@@ -1,300 +1,444 @@
-"""basic/patterns/cancellation, Timeouts: one HTTP exchange by urllib, bounded as a whole; its faults are McpErrors.
+"""basic/transports/streamable-http: one connection, and the requests on it one after another.
 
-Implements CANC-10, CANC-11.
+It moves octets and decides nothing: it makes a Request of what it read, hands it to `Server.handle`, and sends the
+Answer. What it has of `http.server`, and what not, is told in transports/handler.
 
-A socket timeout bounds each read, and a peer that drips octets would never meet it; here every read has what is left
-of the deadline. Name resolution is the one thing that cannot be bounded.
+The life of a connection, each state with the time it may take (`Limits`):
+
+    idle        nothing of a request is there          idle
+    arriving    of a head, or the body it announces    arrive; a connection begins so, before its first octet
+    serving     the core has the request               none; reading goes on, to notice that the client leaves
+    answering   the answer waits for its reader        write, without progress
+    listening   a subscription feeds it                none; a comment after `keep_alive` seconds of silence
+    leaving     a last answer is on its way            write, then a second for the client to close
+    gone        closed
+
+Who closes its sending side counts as gone, as with nginx: the two look alike until something is written.
+
+All of it belongs to the thread that has the loop, but for `do_POST` and what that calls, which may run on another
+thread while the state is serving. What the two share: `out`, which has a lock of its own (transports/outgoing);
+`message.cancelled` and `close_connection`, flags that are only ever set while it is serving; the rest of the request
+is the handler's own until what it returned is called by the loop.
 """
 
 from __future__ import annotations
 
-import functools
-import http.client
-import io
-import re
 import selectors
 import socket
-import urllib.error
-import urllib.request
-import zlib
-from contextlib import contextmanager, suppress
-from typing import Any, Iterator, Optional, Tuple, Type, Union
+import time
+from functools import partial
+from typing import Any, Optional
 
-from ..base.errors import BrokenOff, TransportError, Unreachable
-from ..base.jsonrpc import shown
-from .calls import Deadline, Wire
-from .url import Address
+from ..base.errors import HTTPError, refusal
+from ..base.request import Request
+from ..lib.http1 import NO_LINE, Body, Chunks, Head, Malformed, Sized, TooMuch, begins_a_head
+from ..patterns.subscriptions import Subscription
+from . import sse
+from .bounds import SMALL
+from .handler import Handler
+from .outgoing import Outgoing
 
-MAX_RECORD = 8 * 1024 * 1024
-CHUNK = 64 * 1024
+MAX_HEAD = 32 * 1024
+MUCH = 256 * 1024
+"""Octets that are read at once of a large body."""
+EARLY = 4 * 1024
+"""Octets that are read at once while a request is served, and beyond which no more are."""
+LINGER = 256 * 1024 * 1024
+"""Octets that are read away of a client that goes on sending after it was refused."""
 
-_SPELLED = {"Mcp-Protocol-Version": "MCP-Protocol-Version"}
-"""urllib writes every header name in title case; this one the specification spells otherwise."""
-_INTERIM = re.compile(rb"HTTP/1\.[01] 1(?!01)")
-_PEEK = socket.MSG_PEEK | getattr(socket, "MSG_DONTWAIT", 0)
-_HEADS = re.compile(r"(?:HTTP/1\.[01] 1(?!01).*?\r\n\r\n)*.*?(?:\r\n\r\n|\Z)", re.DOTALL)
-_SECRET = re.compile(r"^(?=(?:proxy-)?authorization:|(?:set-)?cookie:|[^\s:]*(?:api-?key|token|secret|password))"
-                     r"([^\s:]+):[^\r\n]*", re.IGNORECASE | re.MULTILINE)
+READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
+IDLE, ARRIVING, SERVING, ANSWERING, LISTENING, LEAVING, GONE = STATES = (
+    "idle", "arriving", "serving", "answering", "listening", "leaving", "gone")
 
 
-class Exchange:
-    """One request and its response; a context manager.
+class Connection(Handler):
+    """One connection, and the request on it that is under way."""
 
-    wire: called at the end with what was sent and what was received, as text, the values of secret headers left out.
-    Proxies are those of the environment, and none on loopback. No redirect is followed.
-    """
+    server: Any  # the HTTPServer, whose module knows this one
 
-    def __init__(self, address: Address, deadline: Deadline, wire: Optional[Wire] = None) -> None:
-        self.deadline = deadline
-        self.sock: Optional[socket.socket] = None  # once there is a connection
-        self.connecting: Optional[socket.socket] = None
-        self.sent, self.received = bytearray(), bytearray()
-        self._address, self._wire, self._handle = address, wire, deadline.handle
+    def setup(self) -> None:
+        self.connection: socket.socket = self.request
+        self.connection.setblocking(False)
+        self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
+        self.out = Outgoing(self.connection, self._on_rest)
+        self.close_connection = False
+        self.state = ARRIVING
+        self.since = time.monotonic()
+        self.message: Optional[Request] = None
+        self.reserved = self.held = self._dropping = self._watched = 0
+        self._in = bytearray()
+        self._linger, self._lingered, self._cut_off, self.deadline = False, 0, 0.0, 0.0
+        self._forget()
 
-    def __enter__(self) -> "Exchange":
-        if self._handle is not None:
-            self._handle.add(self.hang_up)
-        return self
+    def _forget(self) -> None:
+        """What was known of the last request."""
+        self._body: Optional[bytes] = None
+        self._fault: Optional[HTTPError] = None
+        self._coming: Optional[Body] = None
+        self._unread = self._feeding = self._starved = self._waited = False
+        self._subscription: Optional[Subscription] = None
 
-    def __exit__(self, *_: object) -> None:
-        if self._handle is not None:
-            self._handle.discard(self.hang_up)
-        if self._wire is not None:
-            self._wire(_without_secrets(self.sent), _without_secrets(self.received))
+    def handle(self) -> None:
+        """Put the connection under the loop's watch."""
+        self.server.states[ARRIVING][self] = None
+        self._watch(READ)
 
-    def record(self, part: bytearray, data: Union[bytes, memoryview]) -> None:
-        """Add octets to `sent` or `received`, if anybody wants them."""
-        if self._wire is not None and len(part) < MAX_RECORD:
-            part += data
+    def finish(self) -> None:
+        """The connection has only begun."""
 
-    def open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
-        """Send the request; returns when the response's head is there. Raises Timeout, Unreachable, TransportError."""
-        opener = urllib.request.OpenerDirector()
-        if not self._address.loopback:
-            opener.add_handler(urllib.request.ProxyHandler())
-        opener.add_handler(_Handler(self))
-        with self._faults():
-            response = opener.open(request, timeout=self.deadline.left())
-            assert isinstance(response, http.client.HTTPResponse)
-            return response
+    def _become(self, state: str) -> None:
+        states = self.server.states
+        del states[self.state][self]
+        self.state = state
+        if state != GONE:
+            states[state][self] = None
 
-    def send(self, octets: bytes) -> http.client.HTTPResponse:
-        """Send octets that are a whole request already, past any proxy; otherwise as `open`.
+    def _watch(self, wanted: int) -> None:
+        if wanted == self._watched:
+            return
+        selector = self.server.loop.selector
+        if not self._watched:
+            selector.register(self.connection, wanted, self._ready)
+        elif not wanted:
+            selector.unregister(self.connection)
+        else:
+            selector.modify(self.connection, wanted, self._ready)
+        self._watched = wanted
 
-        A peer that answers without reading on is heard all the same.
-        """
-        scheme, host, port = self._address.origin
-        with self._faults():
-            connection = (_secure() if scheme == "https" else _Connection)(self, host, port=int(port))
-            connection.connect()
-            connection.send(octets)
-            response: http.client.HTTPResponse = connection.response_class(connection.sock, method="POST")
-            connection.sock.close()  # once the response is
-            response.begin()
-            return response
+    # Reading
 
-    def hang_up(self) -> None:
-        """End the connection, from any thread: whoever reads it, or waits for it, finds it at its end."""
-        sock = self.sock or self.connecting
-        if sock is not None:
-            with suppress(OSError):
-                sock.shutdown(socket.SHUT_RDWR)
-
-    def pieces(self, response: http.client.HTTPResponse) -> Iterator[bytes]:
-        """The body as it arrives, its content coding undone. Raises Timeout, TransportError."""
-        coding = response.headers.get("Content-Encoding", "identity").strip().lower()
-        if coding in ("", "identity"):
-            return self._arriving(response)
-        if coding in ("gzip", "x-gzip", "deflate"):
-            return _inflated(self._arriving(response))
-        raise TransportError(f"{self._address} sent its answer in the coding {shown(coding)}, which nobody asked for")
-
-    def whole(self, response: http.client.HTTPResponse, limit: int) -> bytes:
-        """The whole body. Raises also TransportError for one of more than `limit` octets."""
-        body = bytearray()
-        for piece in self.pieces(response):
-            body += piece
-            if len(body) > limit:
-                raise TransportError(f"the answer exceeds {limit} octets")
-        return bytes(body)
-
-    def _arriving(self, response: http.client.HTTPResponse) -> Iterator[bytes]:
-        """Counts by itself, since read1 of Python 3.9 would read on after Content-Length octets."""
-        left = response.length
-        while left is None or left > 0:
-            with self._faults():
-                data = response.read1(CHUNK if left is None else min(left, CHUNK))
-            if not data:
-                break
-            left = None if left is None else left - len(data)
-            yield data
-        if left:
-            raise BrokenOff(f"{self._address} cut its answer off, {left} octets short")
-
-    @contextmanager
-    def _faults(self) -> Iterator[None]:
-        """What the network can raise, as McpErrors that name the server."""
+    def _ready(self, events: int) -> None:
         try:
-            yield
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            cause: Any = error.reason if isinstance(error, urllib.error.URLError) else error
-            if isinstance(cause, socket.timeout):
-                raise self.deadline.error() from None
-            words = " ".join(str(getattr(cause, "strerror", None) or cause or type(cause).__name__).split())
-            if self.sock is None:
-                raise Unreachable(f"cannot reach {self._address}: {words}") from None
-            raise BrokenOff(f"the exchange with {self._address} broke off: {words}") from None
+            if events & WRITE:
+                self._flush()
+            if events & self._watched & READ:
+                self._read()
+        except Exception:
+            self.server.handle_error(self.connection, self.client_address)
+            self.close()
 
+    def _read(self) -> None:
+        try:
+            data = self.connection.recv(MUCH if self.reserved else EARLY if self.state == SERVING else MAX_HEAD)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            return self.close()
+        if not data:
+            self._hear_the_end()
+        elif self.state == LEAVING:
+            self._lingered += len(data)
+            self.deadline = min(time.monotonic() + 1.0, self._cut_off)
+            if self._lingered > LINGER:
+                self.close()
+        elif self.state != LISTENING:  # what a client sends on a stream that it listens to is passed over
+            self._in += data
+            if self.state != SERVING:
+                self._advance()
+            else:
+                if len(self._in) > EARLY:
+                    self._watch(self._watched & ~READ)
+                self.server.room.hold(self, len(self._in))
 
-def _without_secrets(octets: bytearray) -> str:
-    text = octets.decode("utf-8", "backslashreplace")
-    heads: Any = _HEADS.match(text)
-    return _SECRET.sub(r"\1: …", heads.group()) + text[heads.end():]
+    def _hear_the_end(self) -> None:
+        """The client has sent its last, and counts as gone; a request that it cut short is told so."""
+        if self.state == ARRIVING and (self._in or self.message is not None):
+            self._refuse(refusal(400, "bad request", "the request ended before it was complete"))
+        elif self.state == SERVING and self.message is not None:
+            self.message.cancelled = self.close_connection = True
+            self._watch(self._watched & ~READ)
+        else:
+            self.close()
 
+    def _advance(self) -> None:
+        """Serve the request that is there, if it is: its head, or the body of the one that waits for it."""
+        if self.state not in (IDLE, ARRIVING):
+            return
+        if self._coming is not None:
+            if self._collect(self._coming):
+                self._serve()
+            return
+        if self._dropping:
+            count = min(self._dropping, len(self._in))
+            del self._in[:count]
+            self._dropping -= count
+        while self._in[:1] and self._in[0] in b"\r\n":
+            del self._in[:1]
+        end = self._in.find(b"\r\n\r\n", 0, MAX_HEAD)
+        if end >= 0:
+            self.raw_requestline = bytes(self._in[:end])
+            del self._in[:end + 4]
+            self.handle_one_request()
+        elif self._in and not begins_a_head(self._in):  # a TLS handshake, for example, which would wait for an answer
+            self._refuse(refusal(400, "bad request", NO_LINE))
+        elif len(self._in) >= MAX_HEAD:
+            self._refuse(refusal(431, "request header fields too large", f"a head has at most {MAX_HEAD} octets"))
+        elif self._in:
+            self._begin_to_arrive()
+            self.server.room.hold(self, len(self._in))
 
-def _inflated(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """gzip or zlib data decoded so that no piece grows beyond CHUNK octets."""
-    decoder = zlib.decompressobj(wbits=47)
-    try:
-        for piece in pieces:
-            while piece and not decoder.eof:
-                yield decoder.decompress(piece, CHUNK)
-                piece = decoder.unconsumed_tail
-        yield decoder.flush()
-    except zlib.error:
-        raise TransportError("the answer is not in the coding that its Content-Encoding names") from None
-    if not decoder.eof:
-        raise TransportError("the compressed answer is cut off")
+    def _begin_to_arrive(self) -> None:
+        if self.state != ARRIVING:
+            self.since = time.monotonic()
+            self._become(ARRIVING)
 
+    # One request
 
-# How urllib is made to do so
+    def handle_one_request(self) -> None:
+        """Take the head that is there, and hand the request to the method of its name, `do_POST` for example."""
+        if not self.parse_request():
+            return
+        length = self.head.headers.get("content-length", "")
+        if length.isdecimal() and len(length) < 6 and int(length) <= len(self._in) and \
+                "transfer-encoding" not in self.head.headers:
+            size = int(length)
+            self._body = bytes(self._in[:size])
+            del self._in[:size]
+        else:
+            self._begin_to_arrive()
+        if self._in or self.held:
+            self.server.room.hold(self, len(self._in))
+        self.message = Request(self._read_body, self.head, self._notify, self.server.endpoint)
+        self._serve()
 
-class _Octets(io.RawIOBase):
-    """What a response is read from: each read takes no longer than the deadline leaves."""
+    def _serve(self) -> None:
+        """Go on with the request: on the loop if it is likely to be quick, on a thread of its own if not."""
+        self._become(SERVING)
+        server = self.server
+        if self._body is not None and len(self._body) > SMALL:
+            server.decoding.submit(self._work_slowly)
+        elif self.head in server.slow or server.loop.crowded:
+            server.loop.submit(self._work_slowly)
+        else:
+            server.loop.inline(self._work, partial(server.slow.add, self.head))
 
-    def __init__(self, exchange: Exchange, sock: socket.socket) -> None:
-        super().__init__()
-        self._exchange, self._sock = exchange, sock
-        self._raw = sock.makefile("rb", buffering=0)
+    # The body
 
-    def makefile(self, *_: Any) -> io.BufferedReader:
-        return io.BufferedReader(self)
+    def _await_body(self) -> None:
+        """The door let the head in, so its framing is known to be good: collect what it announces."""
+        if self.state == GONE:
+            return
+        self._become(ARRIVING)
+        headers = self.head.headers
+        if headers.get("expect", "").lower() == "100-continue" and self.head.persistent and not self._in:
+            try:
+                self.out.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+            except OSError:
+                return self.close()
+        if "content-length" in headers:
+            size = int(headers["content-length"])
+            self._coming = Sized(size)
+            if size > SMALL:
+                self._reserve(size)
+        else:
+            self._coming = Chunks(self.server.endpoint.max_body)
+        if self.message is not None and self.message.cancelled:
+            return self.close()
+        self._watch(0 if self._starved else READ)
+        self._advance()
 
-    def readable(self) -> bool:
+    def _reserve(self, size: int) -> None:
+        if not self.server.room.reserve(self, size):
+            self._starved = self._waited = True
+            self._watch(self._watched & ~READ)
+
+    def room_came(self) -> None:
+        self._starved = False
+        self._watch(self._watched | READ)
+        self.server.loop.call_soon(self._advance)
+
+    def _collect(self, coming: Body) -> bool:
+        """Whether the body is there, or what is wrong with it."""
+        if self._starved:
+            return False
+        try:
+            if not coming.feed(self._in):
+                if len(coming.body) > SMALL and not self.reserved:
+                    self._reserve(self.server.endpoint.max_body)
+                if not self.reserved:
+                    self.server.room.hold(self, len(self._in) + len(coming.body))
+                return False
+            self._body = bytes(coming.body)
+        except Malformed as error:
+            self._fault = refusal(400, "bad request", str(error))
+        except TooMuch:
+            self._fault = self.server.endpoint.too_large()
+        self._coming = None
         return True
 
-    def readinto(self, buffer: Any) -> int:
-        self._sock.settimeout(self._exchange.deadline.left())
-        count = self._raw.readinto(buffer) or 0
-        self._exchange.record(self._exchange.received, buffer[:count])
-        return count
+    def _refuse(self, error: HTTPError) -> None:
+        """Answer what is no request, or none that could be read on, and leave."""
+        self.close_connection = True
+        self.server.room.release(self)
+        self._starved = False
+        if self.message is not None and self._body is None:
+            self._fault = error
+            return self._serve()
+        self._coming, self._body, self._unread = None, b"", True
+        self.head, self.command = Head("", "", {}), ""
+        self.message = Request(bytes, self.head, None, self.server.endpoint, error)
+        self._serve()
+
+    def _next(self) -> None:
+        """The request is answered: leave, or wait for the next one, once the answer is taken."""
+        if self.state == GONE:
+            return
+        self.message = None
+        linger = self._fault is not None or self._unread
+        self._forget()
+        if self.close_connection or self.server.stopping:
+            return self._leave(linger)
+        if not self.out.left:
+            return self._rest()
+        self._become(ANSWERING)
+        self.server.room.keep(self, len(self.out.left))
+        self._watch(WRITE)
+
+    def _rest(self) -> None:
+        if self.reserved:
+            self.server.room.release(self)
+        self.since = time.monotonic()
+        self._become(ARRIVING if self._dropping else IDLE)
+        self._watch(READ)
+        if self._in:
+            self.server.loop.call_soon(self._advance)  # in turn with other connections
+        elif self.server.has_one:
+            self.server.loop.stay_awake(self.server.limits.awake)
+
+    def _on_rest(self) -> None:
+        self.server.loop.call_soon(self._watch_out)
+
+    def _watch_out(self) -> None:
+        if self.state != GONE:
+            self._watch(self._watched | WRITE)
+
+    def _flush(self) -> None:
+        """The socket takes more: send it what waits."""
+        try:
+            if not self.out.flush():
+                return
+        except OSError:
+            return self.close()
+        self._watch(self._watched & ~WRITE)
+        if self.state == LISTENING:
+            self._feed()
+        elif self.state == ANSWERING:
+            self._rest()
+        elif self.state == LEAVING:
+            self._leave(self._linger)
+
+    # Subscriptions
+
+    def _listen(self, subscription: Subscription) -> None:
+        """The request is a subscription, and the response a stream that it feeds until either side ends it."""
+        if self.state == GONE:
+            return subscription.close()
+        self._become(LISTENING)
+        self._subscription = subscription
+        self._in.clear()
+        self.server.room.hold(self, 0)
+        self.server.room.release(self)
+        subscription.wake = self._hear_news
+        self._watch(self._watched | READ)
+        try:
+            self.out.send(self._opening(True), streaming=True)
+        except OSError:
+            return self.close()
+        if self.server.stopping:
+            subscription.end()
+        self._feed()
+
+    def _hear_news(self) -> None:
+        if not self._feeding:
+            self._feeding = True
+            self.server.loop.call_soon(self._feed)
+
+    def _feed(self) -> None:
+        """Send what the subscription has queued, if the reader has taken what was sent before."""
+        self._feeding = False  # first, so that whoever queues something after the look at it calls again
+        subscription = self._subscription
+        if subscription is None or self.state != LISTENING:
+            return
+        if subscription.overrun:
+            return self.close()
+        if self.out.left:
+            return
+        ended = subscription.ended  # asked first: what was queued before the end is then among what is taken
+        messages = subscription.take()
+        data = self._chunk(b"".join(map(sse.event, messages))) if messages else b""
+        if ended and self.head.persistent:
+            data += b"0\r\n\r\n"
+        try:
+            if data:
+                self.out.send(data, streaming=not ended)
+        except OSError:
+            return self.close()
+        if ended:
+            self._leave(False)
+
+    def end_stream(self) -> None:
+        """End the subscription from the server's side."""
+        if self._subscription is not None:
+            self._subscription.end()
+
+    # Time, and the end
+
+    def check(self, now: float) -> None:
+        """What is due while something is sent: called a few times a second."""
+        subscription = self._subscription
+        if self.out.left:
+            if now - self.out.progressed > self.server.limits.write:
+                self.close()
+        elif self.state == LEAVING and now > self.deadline:
+            self.close()
+        elif subscription is not None and subscription.expires is not None and time.time() >= subscription.expires:
+            subscription.end()
+        elif self.out.streaming and now - self.out.progressed >= self.server.silence:
+            try:
+                self.out.comment(self._chunk(sse.KEEP_ALIVE))
+            except OSError:
+                self.close()
+
+    def too_late(self) -> None:
+        """It has not arrived in time, or not before there was no room for what it sent so far."""
+        if self.state != ARRIVING or not (self._in or self.message is not None):
+            self.close()
+        elif self._waited or self.since + self.server.limits.arrive > time.monotonic():
+            self._refuse(refusal(503, "service unavailable", "too many octets at once", [("Retry-After", "1")]))
+        else:
+            self._refuse(refusal(408, "request timeout", "the request did not arrive in time"))
+
+    def _leave(self, linger: bool) -> None:
+        """Close once the last answer is sent. linger: read away what still comes, so that no reset overtakes it."""
+        if self.state != LEAVING:
+            self._become(LEAVING)
+            self._linger = linger
+            self._in = bytearray()
+            self.server.room.hold(self, 0)
+        if self.out.left:
+            return self._watch(WRITE)
+        if not linger:
+            return self.close()
+        self._lingered, self._cut_off = 0, time.monotonic() + self.server.limits.linger
+        self.deadline = min(time.monotonic() + 1.0, self._cut_off)
+        self.server.room.release(self)
+        self._watch(READ)
+        try:
+            self.connection.shutdown(socket.SHUT_WR)
+        except OSError:
+            self.close()
 
     def close(self) -> None:
-        self._raw.close()
-        super().close()
-
-
-class _Response(http.client.HTTPResponse):
-    """Passes over whatever interim answers come first (RFC 9110, section 15.2); http.client does so for 100 alone."""
-
-    def begin(self) -> None:
-        super().begin()
-        while 101 < self.status < 200:
-            self.headers = None  # type: ignore[assignment]
-            super().begin()
-
-
-class _Connection(http.client.HTTPConnection):
-    """Connects, sends and reads within the deadline of its exchange.
-
-    A server may answer before it has all of the request, 413 or 401 say, and hang up (RFC 9112, section 9.5). So
-    sending ends where an answer begins, and where sending fails an answer that is there is taken.
-    """
-
-    def __init__(self, exchange: Exchange, host: str, **options: Any) -> None:
-        super().__init__(host, **options)
-        self._exchange = exchange
-        self._sent = False
-        self._fault: Optional[OSError] = None
-        self._create_connection = self._first_that_answers
-        self.response_class: Any = lambda sock, *args, **named: _Response(
-            _Octets(exchange, sock), *args, **named)  # type: ignore[arg-type]
-
-    def _first_that_answers(self, address: Tuple[str, int], *_: Any) -> socket.socket:
-        failure = OSError("the name has no address")
-        for family, kind, protocol, _name, place in socket.getaddrinfo(*address, 0, socket.SOCK_STREAM):
-            made = socket.socket(family, kind, protocol)
-            try:
-                self._exchange.connecting = made
-                made.settimeout(self._exchange.deadline.left())
-                made.connect(place)
-                return made
-            except OSError as error:
-                failure = error
-                made.close()
-        raise failure
-
-    def connect(self) -> None:
-        super().connect()
-        self._exchange.sock = self.sock
-
-    def putheader(self, header: Any, *values: Any) -> None:
-        super().putheader(_SPELLED.get(header, header), *values)
-
-    def send(self, data: Any) -> None:
-        if self.sock is None:
-            self.connect()
-        left = memoryview(data)
-        try:
-            while left and not self._sent:
-                self.sock.settimeout(self._exchange.deadline.left())
-                count = self.sock.send(left[:CHUNK])
-                self._exchange.record(self._exchange.sent, left[:count])
-                left = left[count:]
-                self._sent = bool(left) and self._answered()
-        except socket.timeout:
-            raise
-        except OSError as error:
-            self._sent, self._fault = True, error
-
-    def _answered(self) -> bool:
-        """Whether an answer has begun while there is more to send; waits until either is possible."""
-        if type(self.sock) is not socket.socket:
-            return False  # what has come over TLS need not be an answer
-        with selectors.DefaultSelector() as watch:
-            watch.register(self.sock, selectors.EVENT_READ | selectors.EVENT_WRITE)
-            ready = watch.select(self._exchange.deadline.left())
-        if not ready or not ready[0][1] & selectors.EVENT_READ:
-            return False
-        return _INTERIM.match(self.sock.recv(12, _PEEK)) is None
-
-    def getresponse(self) -> http.client.HTTPResponse:
-        try:
-            return super().getresponse()
-        except (OSError, http.client.HTTPException) as error:
-            raise self._fault or error  # the first fault is the cause of the other
-
-
-def _secure() -> Type[_Connection]:
-    """The same over TLS. Raises URLError on a Python without it."""
-    if not hasattr(http.client, "HTTPSConnection"):
-        raise urllib.error.URLError("this Python is built without ssl")
-
-    class Secure(_Connection, http.client.HTTPSConnection):
-        """Over TLS."""
-
-    return Secure
-
-
-class _Handler(urllib.request.AbstractHTTPHandler):
-    http_request = https_request = urllib.request.AbstractHTTPHandler.do_request_
-
-    def __init__(self, exchange: Exchange) -> None:
-        super().__init__()
-        self._exchange = exchange
-
-    def http_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
-        return self.do_open(functools.partial(_Connection, self._exchange), request)
-
-    def https_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
-        return self.do_open(functools.partial(_secure(), self._exchange), request)
+        """End the connection at once, and with it whatever is under way on it."""
+        if self.state == GONE:
+            return
+        self._become(GONE)
+        if self.message is not None:
+            self.message.cancelled = True
+        if self._subscription is not None:
+            self._subscription.close()
+        self._watch(0)
+        self.out.close()
+        self._in = bytearray()
+        self.server.room.hold(self, 0)
+        self.server.room.release(self)

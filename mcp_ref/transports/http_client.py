@@ -1,7 +1,7 @@
 """basic/transports/streamable-http, Sending Messages and Receiving Messages: one POST a message.
 
-Implements HTTP-06 to HTTP-08, HTTP-10, HTTP-11, HTTP-15, HTTP-74. How octets travel is in transports/connection, what
-a response says is for client/received to judge.
+Implements HTTP-06 to HTTP-08, HTTP-10, HTTP-11, HTTP-74. How octets travel is in transports/connection, what a response
+says is for client/received to judge.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from __future__ import annotations
 import http.client
 from contextlib import contextmanager
 from typing import Any, Iterator, Mapping, Optional, Tuple
-from urllib.parse import urljoin
 from urllib.request import Request
 
-from .. import __version__
-from ..base.errors import BrokenOff, HTTPError, ParseError, TransportError, received
-from ..base.jsonrpc import decode, shown
+from ..base.errors import BrokenOff, HTTPError, TransportError, received
+from ..base.versioning import RELEASE
+from ..lib.strict_json import NotJson, decode
+from ..lib.text import shown
+from ..lib.uri import Address, joined
 from . import sse
 from .calls import Deadline, Headers, Notified, Wire, encoded, header_source
-from .connection import Exchange
 from .endpoint import EVENT_STREAM, JSON
-from .url import Address
+from .exchange import Exchange
 
 MAX_MESSAGE = 64 * 1024 * 1024
 MAX_ERROR_BODY = 1024 * 1024
@@ -67,7 +67,7 @@ class HTTPClient:
         Leaving it closes the connection. It, and the iterator, raise what `post` does.
         """
         body, url = encoded(message), self.address.url
-        fields = {"User-Agent": f"mcp_ref/{__version__}", **self.address.authorization(), **self._given(),
+        fields = {"User-Agent": f"mcp_ref/{RELEASE}", **self.address.authorization(), **self._given(),
                   "Accept": f"{JSON}, {EVENT_STREAM}", "Accept-Encoding": "identity", "Content-Type": JSON, **headers}
         for _ in range(MAX_REDIRECTS + 1):
             request = Request(url, body, fields, method="POST")
@@ -88,7 +88,7 @@ class HTTPClient:
         if response.status not in (301, 302, 303, 307, 308) or target is None:
             return None
         try:
-            there = Address(urljoin(url, target))
+            there = Address(joined(url, target))
         except ValueError:
             raise HTTPError(response.status, "redirected to what is no http or https URL") from None
         if response.status in (307, 308) and there.origin == self.address.origin:
@@ -120,7 +120,7 @@ class HTTPClient:
             message = decode(body)
         except TransportError:
             body, message = b"", None
-        except ParseError:
+        except NotJson:
             message = None
         if not why and isinstance(message, dict) and message.get("jsonrpc") == "2.0" and "error" in message:
             return received(message["error"], response.status)
@@ -131,5 +131,5 @@ class HTTPClient:
     def _decoded(self, data: bytes) -> Any:
         try:
             return decode(data)
-        except ParseError as error:
-            raise TransportError(f"{self.address} sent what is not strict JSON: {error.message}") from None
+        except NotJson as error:
+            raise TransportError(f"{self.address} sent what is not strict JSON: {error}") from None

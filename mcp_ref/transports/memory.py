@@ -17,19 +17,16 @@ import queue
 import threading
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
 
-from .. import __version__
-from ..base.errors import HTTPError, ParseError, TransportError, received
-from ..base.jsonrpc import decode, encode
-from ..base.request import Answer, Head, Request
-from ..patterns.cancellation import Cancelled
+from ..base.errors import HTTPError, TransportError, received
+from ..base.request import Answer, Head, Request, Serving
+from ..base.versioning import RELEASE
+from ..lib.strict_json import NotJson, decode, encode
+from ..patterns.notifications import Cancelled
 from ..patterns.subscriptions import Subscription
 from .calls import MAX_SECONDS, Deadline, Headers, Notified, Wire, encoded, header_source
 from .endpoint import EVENT_STREAM, JSON, Endpoint
-
-if TYPE_CHECKING:
-    from ..server.server import Server
 
 
 class Memory:
@@ -41,7 +38,7 @@ class Memory:
 
     timeout = MAX_SECONDS
 
-    def __init__(self, server: "Server", headers: Headers = None, wire: Optional[Wire] = None) -> None:
+    def __init__(self, server: Serving, headers: Headers = None, wire: Optional[Wire] = None) -> None:
         self.address = f"memory:{server.name}"
         self.wire = wire
         self._server, self._given = server, header_source(headers)
@@ -75,7 +72,7 @@ class Memory:
 
     def request(self, body: bytes, headers: Mapping[str, str]) -> Request:
         """The request that `body` is to the server, with the head that it would have on HTTP."""
-        fields = {"Host": "127.0.0.1", "User-Agent": f"mcp_ref/{__version__}", **self._given(), "Content-Type": JSON,
+        fields = {"Host": "127.0.0.1", "User-Agent": f"mcp_ref/{RELEASE}", **self._given(), "Content-Type": JSON,
                   "Accept": f"{JSON}, {EVENT_STREAM}", "Content-Length": str(len(body)), **headers}
         head = Head("POST", self._endpoint.path, {name.lower(): value for name, value in fields.items()})
         return Request(lambda: body, head, endpoint=self._endpoint)
@@ -155,8 +152,8 @@ class Call:
             self._received.append(data)
         try:
             return decode(data)
-        except ParseError as error:
-            raise TransportError(f"{self._transport.address} sent what is not strict JSON: {error.message}") from None
+        except NotJson as error:
+            raise TransportError(f"{self._transport.address} sent what is not strict JSON: {error}") from None
 
     def _next(self, at_most: float = MAX_SECONDS) -> Any:
         """What happens next. Raises Timeout, CallCancelled, and queue.Empty after `at_most` seconds."""

@@ -1,7 +1,7 @@
 """basic/transports/streamable-http, Receiving Messages: server-sent events, written and read.
 
-Implements HTTP-14, HTTP-15, HTTP-18. Only what MCP needs of the format: `data` lines make a message, comments and
-every other field are passed over.
+Implements HTTP-15. Only what MCP needs of the format: `data` lines make a message, comments and every other field are
+passed over.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The benchmark: mcp_ref beside a bare `http.server` and the official SDKs, in one run on one machine.
+"""The benchmark: mcp_ref beside a bare `http.server`, the ceiling of Python, and the official SDKs, in one run.
 
-    python3 -m tests.bench                      everything, about five minutes
+    python3 -m tests.bench                      everything, about ten minutes
     python3 -m tests.bench --install            only install wrk and the peers under build/peers, then stop
     python3 -m tests.bench --only mcp_ref --only bare --seconds 2 --connections 1
     python3 -m tests.bench --json FILE          the figures of every round as well

@@ -54,7 +54,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
         "python3 -m tests.bench", description=about, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seconds", type=_positive, default=5, help="length of one load, whole seconds (5)")
-    parser.add_argument("--connections", type=_counts, default=[1, 16], help="numbers of connections (1,16)")
+    parser.add_argument("--connections", type=_counts, default=[1, 16, 128], help="numbers of connections (1,16,128)")
     names = [server.name for server in SERVERS]
     parser.add_argument("--only", action="append", choices=names, help="measure this server only; may be repeated")
     parser.add_argument("--placement", choices=NAMES, default="free", help="see tests/bench/placement.py (free)")

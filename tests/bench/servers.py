@@ -50,6 +50,19 @@ def install_nothing() -> None:
     """Nothing to install: the server is in this repository."""
 
 
+def ours(port: int) -> list[str]:
+    """The arguments of an interpreter that serves this project."""
+    return ["-m", "mcp_ref", "serve", "tests.bench.server:server", "--port", str(port)]
+
+
+def install_pypy() -> None:
+    """Debian's PyPy, which the system may install or not."""
+    if shutil.which("pypy3") is None and shutil.which("apt-get") and os.geteuid() == 0:
+        _run(["apt-get", "install", "-y", "-qq", "pypy3"])
+    if shutil.which("pypy3") is None:
+        raise BenchError("PyPy is needed: install the Debian package `pypy3` and run this again")
+
+
 def install_python_sdk() -> None:
     """The Python SDK in its own virtual environment, with the event loop and parser that its web server prefers."""
     if _installed(PYTHON_HOME, PYTHON_PACKAGES):
@@ -105,7 +118,7 @@ SERVERS = (
     Server(
         "mcp_ref",
         "this project",
-        lambda port: [sys.executable, "-m", "mcp_ref", "serve", "tests.bench.server:server", "--port", str(port)],
+        lambda port: [sys.executable, *ours(port)],
         install_nothing,
     ),
     Server(
@@ -114,6 +127,13 @@ SERVERS = (
         lambda port: [sys.executable, "-m", "tests.bench.bare", str(port)],
         install_nothing,
     ),
+    Server(
+        "ceiling",
+        "one selector alone: parses JSON, answers a constant",
+        lambda port: [sys.executable, "-m", "tests.bench.ceiling", str(port)],
+        install_nothing,
+    ),
+    Server("mcp_ref_pypy", "this project on PyPy", lambda port: ["pypy3", *ours(port)], install_pypy),
     Server("python_sdk", f"{PYTHON_PACKAGES[0]} as installed", python_sdk(), install_python_sdk),
     Server(
         "python_sdk_uvloop",

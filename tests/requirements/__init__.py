@@ -1,1 +1,1 @@
-"""Which test fails when a rule of the specification is broken: bindings.py has the table, __main__.py checks it."""
+"""Which test fails when a rule of the specification is broken, and which rules have none: __main__ checks it."""
