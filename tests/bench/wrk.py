@@ -67,6 +67,8 @@ def run(port: int, connections: int, seconds: int, sample: Callable[[], None], p
             "-d",
             f"{seconds}s",
             "--latency",
+            "--timeout",
+            "10s",  # of 128 clients a thread each, some wait longer than the two seconds that wrk has by default
             "-s",
             lua.name,
         ]
