@@ -60,7 +60,7 @@ def check(package, folder):
     else:
         command = [str(folder / "venv" / "bin" / "mcp-ref")]
         subprocess.run([python, "-m", "pip", "install", "--quiet", str(package)], check=True, cwd=folder)
-    for asked, expected in (([python, "-c", CALL], "hi\n"), ([*command, "explain", "HTTP-14"], "rung     accept")):
+    for asked, expected in (([python, "-c", CALL], "hi\n"), ([*command, "explain", "HTTP-08"], "rung     accept")):
         done = subprocess.run(asked, cwd=folder, env=environment, capture_output=True, text=True)
         assert expected in done.stdout and not done.returncode, f"{' '.join(asked)}: {done.stdout}{done.stderr}"
 

@@ -99,7 +99,7 @@ def parameters(function: Callable[..., Any]) -> Parameters:
         raise SchemaError(f"{where}: a method is registered once it is bound, as server.tool(obj."
                           f"{where.rpartition('.')[2]}), for nobody gives it {listed[0].name}")
     code = inspect.unwrap(_code(function))
-    names = {**getattr(code, "__globals__", {}),
+    names = {**(getattr(code, "__globals__", None) or {}),  # PyPy's own functions have None
              **{variable.__name__: variable for variable in getattr(code, "__type_params__", ())}}
     at = At(where, names)
     given = [each for each in listed if each.kind not in _VARIADIC

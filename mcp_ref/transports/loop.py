@@ -90,7 +90,8 @@ class Loop:
             for bell in self._resting:
                 bell.set()
         self._working.set()
-        self._wake()
+        if self.started:
+            self._wake()
 
     @property
     def started(self) -> bool:
