@@ -54,6 +54,8 @@ class Run:
         self._server = Process(self.plan.keep_alive)
         self._streams = Streams(self._server.url)
         self._announcer = RawClient(self._server.url, PATIENCE)
+        self._announcer.request(message("server/discover"))  # a connection that never asked anything is soon closed
+        self._announcer.response()
         try:
             self._alone()
             self._open()
