@@ -11,6 +11,10 @@ RELEASE = "0.2.0"
 """The version of this package."""
 LATEST = "2026-07-28"
 MODERN = (LATEST,)
+LEGACY = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+"""The revisions with an initialize, the newest first."""
+ERAS = ("dual", "modern", "legacy")
+"""What a server serves: both eras, each message by itself, or one of them."""
 HEADER = "mcp-protocol-version"
 
 
