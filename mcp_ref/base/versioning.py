@@ -11,6 +11,8 @@ RELEASE = "0.2.0"
 """The version of this package."""
 LATEST = "2026-07-28"
 MODERN = (LATEST,)
+LEGACY = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+"""The revisions that begin with initialize, the newest first; they compare as texts."""
 HEADER = "mcp-protocol-version"
 
 
