@@ -124,7 +124,7 @@ class Server:
             rate_limits=RateLimits(rate_limits) if rate_limits else None,
             state_sealer=state_sealer, cursor_sealer=cursor_sealer,
             subscriptions=Subscriptions(whole("max_subscriptions", max_subscriptions, 0), info),
-            legacy_sessions=legacy_sessions, shim=input_required_legacy_shim)
+            legacy_sessions=legacy_sessions, input_required_legacy_shim=input_required_legacy_shim)
         self.set_era(era)
         self._refreshing = threading.Lock()
         self._refresh()
