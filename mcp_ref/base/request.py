@@ -38,7 +38,7 @@ class Request:
     """
 
     __slots__ = ("head", "read_body", "notify", "id", "method", "params", "meta", "version", "capabilities",
-                 "principal", "rung", "round", "cancelled", "endpoint", "fault")
+                 "principal", "rung", "round", "cancelled", "endpoint", "fault", "later")
 
     def __init__(
         self,
@@ -63,6 +63,7 @@ class Request:
         self.rung = ""
         self.round = 0
         self.cancelled = False
+        self.later: Callable[[Callable[[], None]], None] = lambda work: work()
 
 
 class Answer(NamedTuple):

@@ -69,6 +69,7 @@ class State:
     capabilities: Mapping[str, Any] = field(default_factory=dict)
     event_loop: EventLoop = field(default_factory=EventLoop)
     on_trace: Optional[Callable[[str], None]] = None
+    input_required_legacy_shim: bool = True
 
     def hints_of(self, method: str) -> Hints:
         """The caching hints of a method's results."""
