@@ -13,6 +13,8 @@ LATEST = "2026-07-28"
 MODERN = (LATEST,)
 LEGACY = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """The revisions that begin with initialize, the newest first; they compare as texts."""
+ERAS = ("dual", "modern", "legacy")
+"""What a server serves: both eras, each message by itself, or one of them."""
 HEADER = "mcp-protocol-version"
 
 

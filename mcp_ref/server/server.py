@@ -29,6 +29,7 @@ from typing import (
 from ..base.log import log
 from ..base.meta import checked_extensions
 from ..base.request import Answer, Request
+from ..base.versioning import ERAS
 from ..lib.token_bucket import RateLimits
 from ..patterns.state_sealer import StateSealer, random_key
 from ..patterns.subscriptions import LIST_CHANGED, RESOURCE_UPDATED, Subscriptions
@@ -83,6 +84,10 @@ class Server:
     auth: a ResourceServer (authorization.resource_server) that every HTTP request must satisfy; None for a server open
         to all. Stdio asks for no token (AUTH-02).
     extensions: identifier to settings of the extensions it supports, as {"com.example/map": {}}, which it advertises.
+    era: "dual" serves 2026-07-28 and the revisions before it, each message by itself; "modern" and "legacy" one of both.
+    legacy_sessions: whether initialize begins a session over HTTP; without, several processes need no stickiness, and
+        clients of the eras before cannot be asked anything.
+    input_required_legacy_shim: whether questions of handlers reach clients of the eras before, as requests.
 
     Raises ValueError or TypeError for an argument that cannot be used.
     """
@@ -95,7 +100,8 @@ class Server:
                  page_size: Optional[int] = None, max_subscriptions: int = 4096, cors: Sequence[str] = (),
                  rate_limits: Optional[Mapping[str, float]] = None, logging: bool = False,
                  auth: "Optional[ResourceServer]" = None,
-                 extensions: Optional[Mapping[str, Mapping[str, Any]]] = None) -> None:
+                 extensions: Optional[Mapping[str, Mapping[str, Any]]] = None, era: str = "dual",
+                 legacy_sessions: bool = True, input_required_legacy_shim: bool = True) -> None:
         info = server_info(name=name, version=version, title=title, description=description, websiteUrl=website_url,
                            icons=icons)
         default = hints(ttl_ms, cache_scope)
@@ -117,7 +123,9 @@ class Server:
             page_size=None if page_size is None else whole("page_size", page_size, 1), auth=auth, logging=logging,
             rate_limits=RateLimits(rate_limits) if rate_limits else None,
             state_sealer=state_sealer, cursor_sealer=cursor_sealer,
-            subscriptions=Subscriptions(whole("max_subscriptions", max_subscriptions, 0), info))
+            subscriptions=Subscriptions(whole("max_subscriptions", max_subscriptions, 0), info),
+            legacy_sessions=legacy_sessions, input_required_legacy_shim=input_required_legacy_shim)
+        self.set_era(era)
         self._refreshing = threading.Lock()
         self._refresh()
 
@@ -370,6 +378,12 @@ class Server:
         """Let a requestState hold for so long from now on. Raises ValueError unless that is finite and above 0."""
         self.state.state_sealer, self.state.cursor_sealer = _sealers(self._state_keys, seconds)
         self._state_ttl = seconds
+
+    def set_era(self, era: str) -> None:
+        """Serve "dual", "modern" or "legacy" from now on. Raises ValueError for any other."""
+        if era not in ERAS:
+            raise ValueError(f"an era is one of {', '.join(ERAS)}, not {era!r}")
+        self.state.era = era
 
     def handle(self, request: Request) -> Answer:
         """The answer to one message; what a transport calls. Raises what `serve.serve` raises."""
