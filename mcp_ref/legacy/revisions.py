@@ -1,9 +1,9 @@
 """schema, of 2025-11-25, 2025-06-18, 2025-03-26 and 2024-11-05: what each of them has, read from their schema.ts.
 
 All else in the package is written for 2026-07-28. Two tables say what of it is younger than a revision: ADDED names
-members of each kind of object by the revision that brought them, PARTS those that are of such a kind themselves, or lists of
-it. One walk, `_fitted`, leaves out what a revision has not, and says in words what cannot be left out without a loss. A
-revision is a date, so that texts compare as the revisions do. No function changes what it is given.
+members of each kind of object by the revision that brought them, PARTS those that are of such a kind themselves, or
+lists of it. One walk, `_fitted`, leaves out what a revision has not, and says in words what cannot be left out without
+a loss. A revision is a date, so that texts compare as the revisions do. No function changes what it is given.
 """
 
 from __future__ import annotations
@@ -159,14 +159,13 @@ def _in_words(version: str, block: Mapping[str, Any]) -> str:
 def _plain_schemas(tool: Dict[str, Any]) -> None:
     """Make of a tool's schemas what all these revisions ask of them: objects, whose properties are no bare booleans."""
     for name in ("inputSchema", "outputSchema"):
-        schema = tool.get(name)
-        if schema is None:
-            continue
+        schema = tool.get(name, {"type": "object"})
         if schema.get("type") != "object":
             del tool[name]
-        elif any(isinstance(field, bool) for field in schema.get("properties", {}).values()):
-            tool[name] = {**schema, "properties": {key: ({} if field else {"not": {}}) if isinstance(field, bool) else field
-                                                   for key, field in schema["properties"].items()}}
+        elif any(isinstance(each, bool) for each in schema.get("properties", {}).values()):
+            properties = {key: {True: {}, False: {"not": {}}}[each] if isinstance(each, bool) else each
+                          for key, each in schema["properties"].items()}
+            tool[name] = {**schema, "properties": properties}
 
 
 def _apart(message: Mapping[str, Any]) -> List[Dict[str, Any]]:
@@ -178,7 +177,7 @@ def _apart(message: Mapping[str, Any]) -> List[Dict[str, Any]]:
 def _old_field(version: str, name: str, field: Mapping[str, Any]) -> Dict[str, Any]:
     """A field of a form as 2025-06-18 has it: one choice by enum and enumNames, a default of booleans alone."""
     if field["type"] == "array":
-        raise ValueError(f"field {shown(name)} takes several choices, for which protocol revision {version} has no form")
+        raise ValueError(f"field {shown(name)} takes several choices, which revision {version} has no form for")
     made = {key: member for key, member in field.items() if key not in ("default", "oneOf")}
     if "oneOf" in field:
         made["enum"] = [option["const"] for option in field["oneOf"]]
