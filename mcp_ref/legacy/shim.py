@@ -22,7 +22,7 @@ import time
 from functools import partial
 from typing import Any, Callable, Dict, Mapping, Optional, Protocol, Union
 
-from ..base.errors import InternalError, InvalidParams, MissingClientCapability, ProtocolError, from_handler
+from ..base.errors import HTTPError, InternalError, InvalidParams, MissingClientCapability, ProtocolError, from_handler
 from ..base.log import log
 from ..base.request import Request, RequestId
 from ..base.versioning import LATEST
@@ -78,7 +78,7 @@ def attempt(state: State, request: Request, session: Optional[Session]) -> Union
         return result
     except Cancelled:
         return None
-    except KeyboardInterrupt:
+    except (HTTPError, KeyboardInterrupt):  # a token without the scope of what is called
         raise
     except MissingClientCapability as error:
         return _lacking(state, request, session, error) if error.found else _broken(request)
