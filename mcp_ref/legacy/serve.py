@@ -168,17 +168,17 @@ class Exchange:
             if not self.outlet.batch:
                 raise
             outcome = InvalidRequest("Invalid Request: the token lacks a scope of what is called")
-        if request.method == "initialize":
-            if isinstance(outcome, ProtocolError):
-                session.end()
-            else:
-                self.outlet.established(request)
         if isinstance(outcome, Asks):
             self.conversation = converse(self.state, request, session, self.outlet, outcome, self.finish)
             if request.cancelled:
                 self.conversation.cancel()
             return None
-        return self.finish(outcome)
+        error = self.finish(outcome)
+        if request.method == "initialize" and error is None:
+            self.outlet.established(request)
+        elif session.version == "" and request.method == "initialize":
+            session.end()
+        return error
 
     def _outcome(self, session: Session) -> Any:
         state, request = self.state, self.request
