@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Optional
 from unittest import mock
 
 from mcp_ref import InputRequired, ProtocolError, Server, ToolError, form, roots, sampling
-from mcp_ref.base.errors import InternalError
+from mcp_ref.base.errors import HTTPError, InternalError
 from mcp_ref.base.request import Request
 from mcp_ref.base.versioning import LEGACY
 from mcp_ref.legacy import revisions, shim
@@ -57,9 +57,9 @@ class Client:
             self.answer(id, answers.pop(0))
         return id
 
-    def withdraw(self, id: Any) -> None:
+    def withdraw(self, outlet: Any, id: Any) -> None:
         self.withdrawn.append(id)
-        self.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
+        outlet.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
 
     def answer(self, id: Any, result: Any) -> None:
         self.owed.pop(id)(result if isinstance(result, dict) and set(result) & {"error"} else {"result": result})
@@ -345,8 +345,8 @@ class Failures(unittest.TestCase):
 
     def test_a_form_that_the_revision_cannot_put(self):
         client = Client(SECOND)
-        self.failed(tool(self.server, client, "several"), 'tools/call cannot ask the client: field "kinds" takes several '
-                                                          "choices, which revision 2025-06-18 has no form for")
+        self.failed(tool(self.server, client, "several"), 'tools/call cannot ask the client: field "kinds" takes '
+                                                          "several choices, which revision 2025-06-18 has no form for")
         self.assertEqual(client.sent, [])
 
     def test_bad_answers(self):
@@ -427,6 +427,16 @@ class Failures(unittest.TestCase):
             raise SystemExit("secret")
         error = Call(self.server, Client(elicitation_create=[accepted(name="a")]), "prompts/get", name="bad").outcome
         self.assertEqual((error.code, error.message), (-32603, "Internal error"))
+
+    def test_a_scope_that_is_lacking_later(self):
+        client = Client()
+        call = tool(self.server, client, "greet")
+        with mock.patch.object(shim, "attempt", side_effect=HTTPError(403)):
+            client.answer("q1", accepted(name="Ann"))
+        self.failed(call, "tools/call is not permitted any more")
+        self.server.state.methods = {"tools/call": mock.Mock(side_effect=HTTPError(403))}
+        with self.assertRaises(HTTPError):
+            tool(self.server, client, "greet")
 
     def test_the_strict_mode_names_the_revision(self):
         self.server.state.input_required_legacy_shim = False

@@ -41,7 +41,8 @@ class Request:
         not ended; the Answer that comes then is not sent. None elsewhere.
 
     Set by the core: outlives, whether the work goes on when the client goes away, so that the transport does not set
-    `cancelled` then; legacy, whether it is a message of a revision before 2026-07-28.
+    `cancelled` then; legacy, whether it is a message of a revision before 2026-07-28; hang_up, which sends the client
+    away where it can come back for what it misses.
 
     Learned on the ladder, empty until then: id, method, params, meta, version, capabilities, principal.
     rung: the last that was asked. round: which attempt the handler made, 1 for the first, 0 for none yet.
@@ -50,7 +51,7 @@ class Request:
 
     __slots__ = ("head", "read_body", "notify", "id", "method", "params", "meta", "version", "capabilities",
                  "principal", "rung", "round", "cancelled", "endpoint", "fault", "peer", "later", "stream", "outlives",
-                 "legacy")
+                 "legacy", "hang_up")
 
     def __init__(
         self,
@@ -72,6 +73,7 @@ class Request:
         self.later = later or _at_once
         self.stream = stream
         self.outlives = self.legacy = False
+        self.hang_up: Optional[Callable[[], None]] = None
         self.id: Optional[RequestId] = None
         self.method = ""
         self.params: Dict[str, Any] = {}
