@@ -79,6 +79,7 @@ class Call:
         self.request = request = Request(lambda: b"")
         request.id, request.method, request.params, request.version = 7, method, params, client.version
         request.capabilities = client.capabilities if session else {}
+        request.meta = params.pop("meta", {})
         request.notify = client.send
         self.conversation: Optional[shim.Conversation] = None
         outcome = shim.attempt(server.state, request, client if session else None)
@@ -285,6 +286,21 @@ class Rounds(unittest.TestCase):
             client.answer("q1", accepted(name="Ann"))
             self.assertEqual(client.sent[1]["params"].get("message"), message)
             self.assertEqual(call.text, "done")
+
+    def test_progress_only_grows_though_the_handler_begins_anew(self):
+        @self.server.tool
+        def steps(ctx) -> str:
+            """Report before and after an answer."""
+            ctx.progress(1)
+            ctx.elicit("Go?", NAME)
+            ctx.progress(1)
+            ctx.progress(2)
+            return "done"
+        client = Client()
+        call = Call(self.server, client, "tools/call", name="steps", meta={"progressToken": "t"})
+        client.answer("q1", accepted(name="Ann"))
+        self.assertEqual(call.text, "done")
+        self.assertEqual([each["params"]["progress"] for each in client.sent if "id" not in each], [1, 2])
 
     def test_a_url_is_asked_for_with_an_id_made_up(self):
         client = Client(elicitation_create=[{"action": "accept"}])

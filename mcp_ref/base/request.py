@@ -6,6 +6,7 @@ and moves its bytes. Whatever the handler sends before it has finished goes thro
 
 from __future__ import annotations
 
+import math
 from typing import Any, Callable, Dict, NamedTuple, Optional, Protocol, Tuple, Union
 
 from ..lib.http1 import Head as Head
@@ -41,17 +42,16 @@ class Request:
         not ended; the Answer that comes then is not sent. None elsewhere.
 
     Set by the core: outlives, whether the work goes on when the client goes away, so that the transport does not set
-    `cancelled` then; legacy, whether it is a message of a revision before 2026-07-28; hang_up, which sends the client
-    away where it can come back for what it misses.
+    `cancelled` then; legacy, whether it is a message of a revision before 2026-07-28.
 
     Learned on the ladder, empty until then: id, method, params, meta, version, capabilities, principal.
     rung: the last that was asked. round: which attempt the handler made, 1 for the first, 0 for none yet.
-    cancelled: set by the transport, from any thread, once nobody waits for the answer.
+    cancelled: set by the transport, from any thread, once nobody waits for the answer. progress: the last reported.
     """
 
     __slots__ = ("head", "read_body", "notify", "id", "method", "params", "meta", "version", "capabilities",
                  "principal", "rung", "round", "cancelled", "endpoint", "fault", "peer", "later", "stream", "outlives",
-                 "legacy", "hang_up")
+                 "legacy", "progress")
 
     def __init__(
         self,
@@ -73,7 +73,6 @@ class Request:
         self.later = later or _at_once
         self.stream = stream
         self.outlives = self.legacy = False
-        self.hang_up: Optional[Callable[[], None]] = None
         self.id: Optional[RequestId] = None
         self.method = ""
         self.params: Dict[str, Any] = {}
@@ -84,6 +83,7 @@ class Request:
         self.rung = ""
         self.round = 0
         self.cancelled = False
+        self.progress: float = -math.inf
 
 
 class Answer(NamedTuple):

@@ -181,14 +181,6 @@ class Context:
                 self._log = RequestLog(self._request, self._logs)
             self._log.send(level, data, logger)
 
-    def hang_up(self) -> None:
-        """Send the client away for as long as this takes: it comes back for what it missed (2025-11-25, polling).
-
-        So no connection is held meanwhile. Nothing happens where there is none to spare: in 2026-07-28, and on stdio.
-        """
-        if self._request.hang_up is not None:
-            self._request.hang_up()
-
     @property
     def cancelled(self) -> bool:
         """Whether the client has gone away or cancelled the request."""

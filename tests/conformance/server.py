@@ -94,7 +94,7 @@ def test_tool_with_logging(ctx: Context) -> str:
 @server.tool
 def test_reconnection(ctx: Context) -> str:
     """Send the client away while it works, where the revision lets a client come back for the result."""
-    ctx.hang_up()
+    ctx.close_stream()
     time.sleep(0.1)
     return "here is what you came back for"
 
