@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Optional
 from unittest import mock
 
 from mcp_ref import InputRequired, ProtocolError, Server, ToolError, form, roots, sampling
-from mcp_ref.base.errors import HTTPError, InternalError
+from mcp_ref.base.errors import HTTPError, InternalError, MissingClientCapability
 from mcp_ref.base.request import Request
 from mcp_ref.base.versioning import LEGACY
 from mcp_ref.legacy import revisions, shim
@@ -251,7 +251,9 @@ class Rounds(unittest.TestCase):
 
     def test_eight_rounds_and_no_ninth(self):
         client = Client(elicitation_create=[accepted(name="Ann")] * 8)
-        self.assertEqual(tool(self.server, client, "endless", rounds=8).text, "after 8")
+        call = tool(self.server, client, "endless", rounds=8)
+        self.assertEqual(call.text, "after 8")
+        self.assertEqual(len(call.request.params["inputResponses"]), 1, "the newest, as a modern client sends them")
         for method, params in (("tools/call", {"name": "endless", "arguments": {}}),
                                ("resources/read", {"uri": "test://endless"})):
             client = Client(elicitation_create=[accepted(name="Ann")] * 20)
@@ -427,6 +429,14 @@ class Failures(unittest.TestCase):
         for id in ids[1:]:
             client.owed.pop(id)({"result": accepted(name="late")})
         self.assertEqual(len(call.outcomes), 1)
+
+    def test_a_handler_says_what_it_needs_by_asking(self):
+        @self.server.prompt
+        def needs(ctx) -> str:
+            """Raise what is not a handler's to raise."""
+            raise MissingClientCapability("I need it", {"sampling": {}})
+        error = Call(self.server, Client(), "prompts/get", name="needs").outcome
+        self.assertEqual((error.code, error.message), (-32603, "Internal error"))
 
     def test_errors_of_the_handler(self):
         def after_an_answer(name: str, **arguments: Any) -> Any:
