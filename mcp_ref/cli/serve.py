@@ -8,6 +8,7 @@ import os
 import sys
 from typing import Any, List, Optional
 
+from ..base.versioning import ERAS
 from .faults import STATUSES, UsageError
 
 EXPECTED = "expected MODULE:SERVER, such as travel:server, a module, or a file such as travel.py"
@@ -37,6 +38,10 @@ def add_commands(commands: Any) -> None:
                        "requestState, shared by all processes; several separated by commas, the newest first")
     serve.add_argument("--state-ttl", type=float, metavar="SECONDS",
                        help="how long a requestState holds (default: as the server has it, 600)")
+    serve.add_argument("--era", choices=ERAS, help="dual serves 2026-07-28 and the revisions before it, each message by "
+                       "itself; the others one of both (default: as the server has it, dual)")
+    serve.add_argument("--legacy-sessions", choices=["on", "off"], help="off: keep no sessions of clients before "
+                       "2026-07-28, so that several processes serve them without stickiness, and cannot ask them anything")
     serve.add_argument("--trace", action="store_true", help="print a line for each request: the rungs that it climbs, "
                        "the handler, its round, the answer and the milliseconds")
     serve.add_argument("--log-level", default="warning", choices=["debug", "info", "warning", "error"],
@@ -137,6 +142,10 @@ def _serve(options: argparse.Namespace) -> int:
     try:
         if options.state_ttl is not None:
             server.set_state_ttl(options.state_ttl)
+        if options.era is not None:
+            server.set_era(options.era)
+        if options.legacy_sessions is not None:
+            server.state.legacy_sessions = options.legacy_sessions == "on"
         if keys:
             server.set_state_keys(keys)
         running = HTTPServer(server, options.host, options.port, options.path, options.origin,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
+from itertools import islice
 from typing import Any, Callable, Dict, List, Mapping, Optional, Set, Tuple
 
 from ..base.errors import InvalidParams, refusal
@@ -30,6 +31,8 @@ MAX_DECLARED = 3 * 1024
 """Octets of what a client declares of itself."""
 LEVEL = "info"
 """Of the log messages that are sent to a client that has set none."""
+
+Hear = Callable[[Dict[str, Any]], None]
 
 
 class Session:
@@ -53,7 +56,7 @@ class Session:
         self.channel: Optional[Any] = None
         self.used = 0.0
         self._declared = b""
-        self._asked: Dict[int, Callable[[Dict[str, Any]], None]] = {}
+        self._asked: Dict[int, Tuple[Any, Hear]] = {}
         self._streams: Optional[Streams] = None
         self._count = 0
 
@@ -73,6 +76,11 @@ class Session:
         return capabilities, info
 
     @property
+    def kept(self) -> bool:
+        """Whether there will be another request of it."""
+        return self.id != "" or self.channel is not None
+
+    @property
     def streams(self) -> Streams:
         """Its event streams."""
         if self._streams is None:
@@ -80,19 +88,21 @@ class Session:
         return self._streams
 
     @property
-    def live(self) -> bool:
-        """Whether something of it is under way, or being read."""
-        return bool(self.under_way) or self._streams is not None and self._streams.read
+    def over(self) -> bool:
+        """Whether its time is: it was not used for TTL, and nothing of it is under way or being read."""
+        if self.used + TTL > time.monotonic():
+            return False
+        return not self.under_way and (self._streams is None or not self._streams.read)
 
     # Questions
 
-    def ask(self, outlet: Any, question: Mapping[str, Any], hear: Callable[[Dict[str, Any]], None]) -> int:
+    def ask(self, outlet: Any, question: Mapping[str, Any], hear: Hear) -> int:
         """Send a request by `outlet.send`; its id. `hear` is given the response, once and from any thread, or an error in
         its place after PATIENCE. Raises Cancelled where there is nobody to ask."""
         with self.hub.lock:
             self._count += 1
             id, crowded = self._count, len(self._asked) >= MAX_ASKED
-            self._asked[id] = hear
+            self._asked[id] = outlet, hear
             self.hub.wait(self, id)
         try:
             if crowded or outlet.send({"jsonrpc": "2.0", "id": id, **question}) is False:
@@ -104,20 +114,21 @@ class Session:
 
     def answered(self, message: Mapping[str, Any]) -> None:
         """Hear a response; one to no question of ours, or a second one, is passed over."""
-        hear = self._forget(message.get("id"))
-        if hear is not None:
-            hear(dict(message))
+        asked = self._forget(message.get("id"))
+        if asked is not None:
+            asked[1](dict(message))
 
     def lapse(self, id: int) -> None:
         """The time to answer a question is over."""
         self.answered(_failed(id, f"it has not answered within {PATIENCE:g} seconds"))
 
-    def withdraw(self, outlet: Any, id: int, reason: str = "") -> None:
-        """Nobody waits for that answer any more, which the client is told."""
-        if self._forget(id) is not None:
-            outlet.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
+    def withdraw(self, id: RequestId) -> None:
+        """Nobody waits for that answer any more, which the client is told. Raises Cancelled where there is nobody."""
+        asked = self._forget(id)
+        if asked is not None:
+            asked[0].send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
 
-    def _forget(self, id: Any) -> Optional[Callable[[Dict[str, Any]], None]]:
+    def _forget(self, id: Any) -> Optional[Tuple[Any, Hear]]:
         if type(id) is not int:
             return None
         with self.hub.lock:
@@ -175,21 +186,13 @@ class Sessions:
         made.id, made.used = secrets.token_urlsafe(16), time.monotonic()
         ended: List[Session] = []
         with self.lock:
-            for oldest in list(self._first(2)):
-                if len(self._by_id) >= LIMIT or self._is_over(oldest):
+            for oldest in list(islice(self._by_id.values(), 2)):
+                if len(self._by_id) >= LIMIT or oldest.over:
                     ended.append(self._by_id.pop(oldest.id))
             self._by_id[made.id] = made
         for each in ended:
             each.end()
         return made
-
-    def _first(self, count: int) -> List[Session]:
-        found = iter(self._by_id.values())
-        return [session for _, session in zip(range(count), found)]
-
-    @staticmethod
-    def _is_over(session: Session) -> bool:
-        return session.used + TTL < time.monotonic() and not session.live
 
     def find(self, id: str, principal: str) -> Optional[Session]:
         """The session of an id, which is then used; None for one that is unknown, over or somebody else's."""
@@ -198,7 +201,7 @@ class Sessions:
             if session is None or session.principal != principal:
                 return None
             del self._by_id[id]
-            over = self._is_over(session)
+            over = session.over
             if not over:
                 session.used = time.monotonic()
                 self._by_id[id] = session
