@@ -57,9 +57,9 @@ class Client:
             self.answer(id, answers.pop(0))
         return id
 
-    def withdraw(self, outlet: Any, id: Any) -> None:
+    def withdraw(self, id: Any) -> None:
         self.withdrawn.append(id)
-        outlet.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
+        self.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
 
     def answer(self, id: Any, result: Any) -> None:
         self.owed.pop(id)(result if isinstance(result, dict) and set(result) & {"error"} else {"result": result})

@@ -55,7 +55,7 @@ class Session(Protocol):
     def ask(self, outlet: Outlet, question: Dict[str, Any], hear: Callable[[Dict[str, Any]], None]) -> Any:
         """Send a request; `hear` is given its response, from any thread and once. Its id."""
 
-    def withdraw(self, outlet: Outlet, id: Any) -> None:
+    def withdraw(self, id: Any) -> None:
         """Tell the client that nobody waits for the answer any more; `hear` is not called."""
 
 
@@ -235,7 +235,7 @@ class Conversation:
     def _withdraw(self, id: Any) -> None:
         assert self._session is not None
         try:
-            self._session.withdraw(self._outlet, id)
+            self._session.withdraw(id)
         except Cancelled:
             log.debug("there is nobody to tell that a question is withdrawn")
 
