@@ -66,8 +66,8 @@ def door(request: Request, state: State) -> None:
         known_origin(head, endpoint)
         if head.target.split("?", 1)[0] != endpoint.path:
             raise refusal(404, "not found", f"the MCP endpoint of this server is {endpoint.path}")
-        taken = taken_methods(head, state)
-        if head.method not in taken:
+        if head.method != "POST" and head.method not in taken_methods(head, state):
+            taken = taken_methods(head, state)
             raise refusal(405, "method not allowed", f"the MCP endpoint takes {' and '.join(taken)}",
                           [("Allow", ", ".join(taken))])
         if coding is not None and length is not None:
@@ -135,7 +135,8 @@ def framing(request: Request, state: State) -> None:
         message = decode(request.read_body())
     except NotJson as error:
         raise ParseError(f"Parse error: {error}") from None
-    if state.era != "modern" and (isinstance(message, list) or is_response(message)):
+    single = type(message) is dict and "method" in message
+    if not single and state.era != "modern" and (type(message) is list or is_response(message)):
         request.message = message
         return
     frame(request, message)
@@ -313,7 +314,7 @@ LADDER: Tuple[Rung, ...] = (
     Rung("era", "which revision the message is of: 2026-07-28 where _meta has its protocolVersion, the header names it or "
          "a revision that nobody knows, or it is server/discover; any other leaves here for the rungs of the eras before",
          ((400, -32600, "a batch or a response whose header names 2026-07-28"),),
-         "basic/versioning#protocol-version-negotiation", ("VERS-10",), False, True, era),
+         "basic/versioning#protocol-version-negotiation", (), False, True, era),
     Rung("version", "version header and _meta are there, say the same version, and it is implemented",
          ((400, -32020, "no header"), (400, -32022, "the header's is not implemented, and _meta names none"),
           (400, -32602, "no _meta, or no version in it"), (400, -32020, "the two differ"),
@@ -396,7 +397,7 @@ def climb(request: Request, state: State) -> None:
 
     Called again for a request whose body was not there yet, it goes on from that rung.
     """
-    rungs: Any = rungs_of(request)
+    rungs: Any = LADDER if request.head is not None and not request.legacy else rungs_of(request)
     if request.rung:
         rungs = rungs[[rung.name for rung in rungs].index(request.rung):]
     for rung in rungs:

@@ -79,7 +79,7 @@ def phase(request: Request, state: State) -> None:
     """The message is one for this time: initialize once and first, a batch where the revision has it."""
     found, head = request.session, request.head
     begun = found is not None and found.version != ""
-    if head is not None and head.method == "GET":
+    if head is not None and head.method == "GET" or isinstance(request.message, dict):  # which is a response
         return
     if request.method == "initialize" and begun:
         raise InvalidRequest("Invalid Request: this session is initialized already")

@@ -127,15 +127,16 @@ def _listen(state: State, request: Request) -> Answer:
     if state.sessions.kept.full:
         raise refusal(503, "service unavailable", "too many event streams are open", [("Retry-After", "1")])
     last = head.headers.get("last-event-id")
-    if session is None:
+    if session is None and not last:
         session = state.sessions.begin(principal_name(request))
         assert request.endpoint is not None
         session.channel = stream = Channel(session, request.endpoint.path)
     elif last:
-        stream = session.streams.resumed(last)
+        stream = None if session is None else session.streams.resumed(last)
         if stream is None:
             raise refusal(400, "bad request", "Last-Event-ID names no event of a stream that can be resumed")
     else:
+        assert session is not None
         if session.streams.standalone().reader is not None:
             raise refusal(409, "conflict", "this session has its event stream already")
         stream = session.streams.standalone().reader_from()
@@ -172,7 +173,12 @@ class Exchange:
             if request.cancelled:
                 self.conversation.cancel()
             return None
-        return self.finish(outcome)
+        error = self.finish(outcome)
+        if request.method == "initialize" and error is None:
+            self.outlet.established(request)
+        elif session.version == "" and request.method == "initialize":
+            session.end()
+        return error
 
     def _outcome(self, session: Session) -> Any:
         state, request = self.state, self.request
@@ -190,15 +196,7 @@ class Exchange:
             raise RateLimited(request.method, limit)
         if own is None:
             return attempt(state, request, session if session.kept else None)
-        try:
-            made = own(state, request, session)
-        except ProtocolError:
-            if request.method == "initialize" and session.channel is None:
-                session.end()
-            raise
-        if request.method == "initialize":
-            self.outlet.established(request)
-        return made
+        return own(state, request, session)
 
     def report(self, message: Dict[str, Any]) -> None:
         """Send a notification of the handler's. Raises Cancelled."""
