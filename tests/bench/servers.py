@@ -65,11 +65,16 @@ def install_pypy() -> None:
 
 def install_python_sdk() -> None:
     """The Python SDK in its own virtual environment, with the event loop and parser that its web server prefers."""
-    if _installed(PYTHON_HOME, PYTHON_PACKAGES):
+    installed_in(PYTHON_HOME, PYTHON_PACKAGES)
+
+
+def installed_in(home: Path, packages: list[str]) -> None:
+    """These packages in a virtual environment of their own."""
+    if _installed(home, packages):
         return
-    _run([sys.executable, "-m", "venv", "--clear", str(PYTHON_HOME)])
-    _run([str(PYTHON_HOME / "bin" / "python"), "-m", "pip", "install", "--quiet", *PYTHON_PACKAGES])
-    _mark(PYTHON_HOME, PYTHON_PACKAGES)
+    _run([sys.executable, "-m", "venv", "--clear", str(home)])
+    _run([str(home / "bin" / "python"), "-m", "pip", "install", "--quiet", *packages])
+    _mark(home, packages)
 
 
 def install_typescript_sdk() -> None:
