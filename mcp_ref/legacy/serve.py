@@ -12,6 +12,7 @@ client that goes away cancels nothing: notifications/cancelled does, and then th
 from __future__ import annotations
 
 import threading
+from functools import partial
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from ..base.errors import (
@@ -61,10 +62,19 @@ def serve(state: State, request: Request) -> Answer:
     if isinstance(message, list):
         return _batch(state, request, message)
     outlet = Outlet(session or _begun(state, request), request)
-    error = Exchange(state, request, outlet).run()
+    exchange = Exchange(state, request, outlet)
+    if outlet.late:  # some clients send nothing more, no cancellation for one, before they have the 202
+        request.later(partial(_run, [exchange]))
+        return Answer(202)
+    error = exchange.run()
     if error is not None and outlet.silent:
         raise error
     return outlet.settled()
+
+
+def _run(exchanges: List["Exchange"]) -> None:
+    for each in exchanges:
+        each.run()
 
 
 def _begun(state: State, request: Request) -> Session:
@@ -114,8 +124,10 @@ def _batch(state: State, request: Request, messages: List[Any]) -> Answer:
             exchange.refused = error
         asked.append(exchange)
     outlet.left, outlet.batch = len(asked), True
-    for exchange in asked:
-        exchange.run()
+    if outlet.late:
+        request.later(partial(_run, asked))
+        return Answer(202)
+    _run(asked)
     return outlet.settled()
 
 
@@ -165,7 +177,7 @@ class Exchange:
             outcome = error
         except HTTPError:
             session.under_way.pop(request.id, None)  # type: ignore[arg-type]
-            if not self.outlet.batch:
+            if not self.outlet.batch and not self.outlet.late:
                 raise
             outcome = InvalidRequest("Invalid Request: the token lacks a scope of what is called")
         if isinstance(outcome, Asks):
@@ -248,7 +260,8 @@ def _retired(error: ProtocolError) -> ProtocolError:
 class Outlet:
     """Where goes what one POST or line asks for: the answers, and what is sent ahead of them.
 
-    left: answers that are still to be given. batch: whether they are for a batch.
+    left: answers that are still to be given. batch: whether they are for a batch. late: whether the POST or line has its
+    own answer by now, so that these go by the channel.
     """
 
     def __init__(self, session: Session, request: Request) -> None:
@@ -259,13 +272,13 @@ class Outlet:
         self._answers: List[Dict[str, Any]] = []
         self._stream: Optional[Stream] = None
         self._reader: Optional[Reader] = None
-        self._late = request.head is not None and session.channel is not None
+        self.late = request.head is not None and session.channel is not None
         self._lock = threading.Lock()
 
     @property
     def silent(self) -> bool:
         """Whether nothing goes out but the one answer, as a body."""
-        return self._stream is None and not self._late and not self.batch
+        return self._stream is None and not self.late and not self.batch
 
     def established(self, request: Request) -> None:
         """The session is agreed on: its client is told the id, and can be told what changes."""
@@ -307,7 +320,7 @@ class Outlet:
         """Give one of the answers, None for that of a request that was cancelled."""
         with self._lock:
             self.left -= 1
-            stream, late, last = self._stream, self._late, self.left == 0
+            stream, late, last = self._stream, self.late, self.left == 0
             if stream is None and not late and message is not None:
                 self._answers.append(message)
         if stream is not None and message is not None:
@@ -325,7 +338,7 @@ class Outlet:
         with self._lock:
             if self.left and self.session.channel is None and self._opened() is None:
                 raise ProtocolError(1503, "Too many event streams are open to ask on one more")
-            answers, self._late = self._answers, True
+            answers, self.late = self._answers, True
         if self._stream is not None:
             return Answer(200, content_type=EVENT_STREAM, stream=self._reader)
         if not answers:
