@@ -104,7 +104,8 @@ def accept(request: Request, state: State) -> None:
 
 
 def framing(request: Request, state: State) -> None:
-    """The body is declared as JSON, and is one JSON-RPC 2.0 request or notification.
+    """The body is declared as JSON, and is one JSON-RPC 2.0 request or notification; of a request on a channel for
+    all, no other one under way has its id.
 
     Sets id, method and params; an id that can be read before anything is refused, so that the refusal carries it.
     """
@@ -132,6 +133,8 @@ def framing(request: Request, state: State) -> None:
     if not isinstance(params, dict):
         raise InvalidParams("Invalid params: params must be an object")
     request.params = params
+    if request.peer is not None and has_id:
+        request.peer.begin(request)
 
 
 def version(request: Request, state: State) -> None:
