@@ -328,26 +328,28 @@ class StdioServer(Peer):
             self.loop.submit(self._write)
 
     def _write(self) -> Then:
-        """Write until nothing waits."""
-        while True:
-            with self._changed:
-                pieces: List[Piece] = []
-                size = 0
-                full = self._full()
-                while self._outbox and size < AT_ONCE:
-                    pieces.append(self._outbox.popleft())
-                    size += len(pieces[-1].octets or b"")
-                self._unsent -= size
-                self._writing = bool(pieces)
-                self._changed.notify_all()
-            if full:
-                self.loop.call_soon(self._advance)
-            if not pieces:
-                return _nothing
-            try:
-                self._write_out(b"".join(map(self._octets, pieces)))
-            except (OSError, ValueError):  # the second for a stream that is closed
-                self._lose()
+        """Write some of what waits, as the one writer; whoever has a message of its own does no more than that."""
+        pieces: List[Piece] = []
+        size = 0
+        with self._changed:
+            full = self._full()
+            while self._outbox and size < AT_ONCE:
+                pieces.append(self._outbox.popleft())
+                size += len(pieces[-1].octets or b"")
+            self._unsent -= size
+            self._changed.notify_all()
+        try:
+            self._write_out(b"".join(map(self._octets, pieces)))
+        except (OSError, ValueError):  # the second for a stream that is closed
+            self._lose()
+        with self._changed:
+            self._writing = more = bool(self._outbox)
+            self._changed.notify_all()
+        if more:
+            self.loop.submit(self._write)
+        if full:
+            self.loop.call_soon(self._advance)
+        return _nothing
 
     def _octets(self, piece: Piece) -> bytes:
         request, octets, last = piece
