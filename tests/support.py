@@ -185,9 +185,9 @@ def working_in(folder: Path) -> Iterator[None]:
                 del sys.modules[name]
 
 
-def echo_server() -> Server:
+def echo_server(**options: Any) -> Server:
     """A server with the tool `echo`, which returns its text."""
-    server = Server("echoing", "1")
+    server = Server("echoing", "1", **options)
 
     @server.tool
     def echo(ctx: Any, text: str = "") -> str:

@@ -41,7 +41,9 @@ class Request:
         not ended; the Answer that comes then is not sent. None elsewhere.
 
     Set by the core: outlives, whether the work goes on when the client goes away, so that the transport does not set
-    `cancelled` then; legacy, whether it is a message of a revision before 2026-07-28.
+    `cancelled` then; legacy, whether it is a message of a revision before 2026-07-28, and of such a one session, the
+    legacy.sessions.Session that it belongs to; outlet, where what belongs to it goes; message, what it is where that is
+    no request and no notification.
 
     Learned on the ladder, empty until then: id, method, params, meta, version, capabilities, principal.
     rung: the last that was asked. round: which attempt the handler made, 1 for the first, 0 for none yet.
@@ -50,7 +52,7 @@ class Request:
 
     __slots__ = ("head", "read_body", "notify", "id", "method", "params", "meta", "version", "capabilities",
                  "principal", "rung", "round", "cancelled", "endpoint", "fault", "peer", "later", "stream", "outlives",
-                 "legacy")
+                 "legacy", "session", "outlet", "message")
 
     def __init__(
         self,
@@ -72,6 +74,9 @@ class Request:
         self.later = later or _at_once
         self.stream = stream
         self.outlives = self.legacy = False
+        self.session: Optional[Any] = None
+        self.outlet: Optional[Any] = None
+        self.message: Any = None
         self.id: Optional[RequestId] = None
         self.method = ""
         self.params: Dict[str, Any] = {}

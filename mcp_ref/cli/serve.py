@@ -8,9 +8,11 @@ import os
 import sys
 from typing import Any, List, Optional
 
+from ..base.versioning import ERAS
 from .faults import STATUSES, UsageError
 
-OF_HTTP = ("host", "port", "path", "origin", "cors", "health", "keep_alive", "grace")
+OF_HTTP = ("host", "port", "path", "origin", "cors", "health", "keep_alive", "grace",
+           "legacy_sessions")
 EXPECTED = "expected MODULE:SERVER, such as travel:server, a module, or a file such as travel.py"
 SERVERS = """\
 SERVER is MODULE:NAME, such as travel:server, or MODULE or a file such as travel.py, for the one Server in it."""
@@ -40,6 +42,10 @@ def add_commands(commands: Any) -> None:
                        "requestState, shared by all processes; several separated by commas, the newest first")
     serve.add_argument("--state-ttl", type=float, metavar="SECONDS",
                        help="how long a requestState holds (default: as the server has it, 600)")
+    serve.add_argument("--era", choices=ERAS, help="dual serves 2026-07-28 and the revisions before it, each message by "
+                       "itself; the others one of both (default: as the server has it, dual)")
+    serve.add_argument("--legacy-sessions", choices=["on", "off"], help="off: keep no sessions of clients before "
+                       "2026-07-28, so that several processes serve them without stickiness, and cannot ask them anything")
     serve.add_argument("--trace", action="store_true", help="print a line for each request: the rungs that it climbs, "
                        "the handler, its round, the answer and the milliseconds")
     serve.add_argument("--log-level", default="warning", choices=["debug", "info", "warning", "error"],
@@ -136,6 +142,8 @@ def _serve(options: argparse.Namespace) -> int:
     try:
         if options.state_ttl is not None:
             server.set_state_ttl(options.state_ttl)
+        if options.era is not None:
+            server.set_era(options.era)
     except ValueError as error:
         raise UsageError(str(error)) from None
     if keys:
@@ -173,6 +181,8 @@ def _over_http(server: Any, options: argparse.Namespace) -> bool:
     """The same over HTTP."""
     from ..transports.http_server import HTTPServer, Limits, wait_for_signal
 
+    if options.legacy_sessions is not None:
+        server.state.legacy_sessions = options.legacy_sessions == "on"
     limits = Limits(grace=options.grace)
     if options.max_body is not None:
         limits = Limits(grace=options.grace, max_body=options.max_body)

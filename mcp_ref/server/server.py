@@ -31,6 +31,7 @@ from ..base.log import log
 from ..base.meta import checked_extensions
 from ..base.request import Answer, Request
 from ..base.versioning import ERAS
+from ..legacy.sessions import Sessions
 from ..lib.token_bucket import RateLimits
 from ..patterns.state_sealer import StateSealer, random_key
 from ..patterns.subscriptions import LIST_CHANGED, RESOURCE_UPDATED, Subscriptions
@@ -125,7 +126,8 @@ class Server:
             rate_limits=RateLimits(rate_limits) if rate_limits else None,
             state_sealer=state_sealer, cursor_sealer=cursor_sealer,
             subscriptions=Subscriptions(whole("max_subscriptions", max_subscriptions, 0), info),
-            legacy_sessions=legacy_sessions, shim=input_required_legacy_shim)
+            legacy_sessions=legacy_sessions, input_required_legacy_shim=input_required_legacy_shim, sessions=Sessions())
+        self.state.subscriptions.hear = self.state.sessions.publish
         self.set_era(era)
         self._refreshing = threading.Lock()
         self._refresh()

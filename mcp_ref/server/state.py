@@ -71,7 +71,8 @@ class State:
     on_trace: Optional[Callable[[str], None]] = None
     era: str = "dual"
     legacy_sessions: bool = True
-    shim: bool = True
+    input_required_legacy_shim: bool = True
+    sessions: Any = None
 
     def hints_of(self, method: str) -> Hints:
         """The caching hints of a method's results."""
