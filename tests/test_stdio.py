@@ -766,7 +766,7 @@ class Process(unittest.TestCase):
         lines = self.start("--trace", "--log-level", "info")
         lines.ask(call("echo", text="a"))
         told = self.finish()
-        self.assertRegex(told, r"tools/call id=1: framing ok version ok meta ok method ok handler ok -> 200 complete "
+        self.assertRegex(told, r"tools/call id=1: framing ok era ok version ok meta ok method ok handler ok -> 200 complete "
                                r"\(echo, round 1\) [\d.]+ ms")
         self.assertIn('INFO "tools/call" id=1 200', told)
         self.assertEqual(lines.rest(), [])
