@@ -3,7 +3,9 @@
 import asyncio
 import io
 import json
+import logging
 import os
+import random
 import select
 import signal
 import subprocess
@@ -18,6 +20,7 @@ from unittest import mock
 
 from mcp_ref import Server
 from mcp_ref.base.meta import SUBSCRIPTION_ID
+from mcp_ref.lib.strict_json import NotJson, decode
 from mcp_ref.patterns import subscriptions
 from mcp_ref.transports import stdio
 from mcp_ref.transports.stdio import StdioServer
@@ -530,6 +533,125 @@ class Subscriptions(StdioCase):
             self.assert_alive(lines)
 
 
+def legacy(method, params=None, id=1):
+    """A message of the eras before; a notification where the id is None."""
+    made = {"jsonrpc": "2.0", "method": method, **({} if params is None else {"params": params})}
+    return made if id is None else {**made, "id": id}
+
+
+def initialize(version="2025-11-25", id=1, **capabilities):
+    return legacy("initialize", {"protocolVersion": version, "capabilities": capabilities,
+                                 "clientInfo": {"name": "old", "version": "1"}}, id)
+
+
+INITIALIZED = legacy("notifications/initialized", id=None)
+
+
+@not_on_wasm("there are no threads")
+class BothEras(StdioCase):
+    def test_discover_then_initialize_then_a_call_on_one_pipe(self):
+        """As clients in the field begin, whichever era they go on in."""
+        lines = self.serve(echo_server())
+        self.assertIn("2026-07-28", lines.ask(message("server/discover", id=0))["result"]["supportedVersions"])
+        self.assertEqual(lines.ask(initialize())["result"]["protocolVersion"], "2025-11-25")
+        lines.send(INITIALIZED)
+        answer = lines.ask(legacy("tools/call", {"name": "echo", "arguments": {"text": "a"}}, 2))
+        self.assertEqual((answer["id"], answer["result"]["content"][0]["text"]), (2, "a"))
+        self.assertNotIn("resultType", answer["result"])
+        answer = lines.ask(call("echo", id=3, text="b"))
+        self.assertEqual((answer["id"], answer["result"]["resultType"]), (3, "complete"))
+        self.assertEqual(lines.ask(legacy("ping", id=4)), {"jsonrpc": "2.0", "id": 4, "result": {}})
+
+    def begun(self, server, version="2025-11-25", **capabilities):
+        lines = self.serve(server)
+        lines.ask(initialize(version, **capabilities))
+        lines.send(INITIALIZED)
+        return lines
+
+    def test_what_a_handler_asks_is_a_request_of_the_servers(self):
+        lines = self.begun(full_server(), elicitation={})
+        for number in (2, 3):
+            asked = lines.ask(legacy("tools/call", {"name": "ask", "arguments": {}}, number))
+            self.assertEqual(asked["method"], "elicitation/create")
+            lines.send(legacy("ping", id="p"))
+            self.assertEqual(lines.receive()["id"], "p")
+            lines.send({"jsonrpc": "2.0", "id": "no question", "result": {}})
+            lines.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "accept", "content": {"name": "Ada"}}})
+            answer = lines.receive()
+            self.assertEqual((answer["id"], answer["result"]["content"][0]["text"]), (number, "Ada"))
+            lines.send({"jsonrpc": "2.0", "id": asked["id"], "result": {}})
+        self.assert_alive(lines)
+        self.assert_soon(lambda: not self.running._running)
+        self.assertEqual(self.running.in_flight, {})
+
+    @proves("STDIO-11")
+    def test_a_request_that_waits_for_an_answer_is_cancelled(self):
+        lines = self.begun(full_server(), elicitation={})
+        asked = lines.ask(legacy("tools/call", {"name": "ask", "arguments": {}}, 2))
+        self.assertEqual(asked["method"], "elicitation/create")
+        lines.send(cancelled(2))
+        withdrawn = lines.receive()
+        self.assertEqual((withdrawn["method"], withdrawn["params"]["requestId"]),
+                         ("notifications/cancelled", asked["id"]))
+        lines.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "accept", "content": {"name": "Ada"}}})
+        self.assert_alive(lines)
+        self.assertEqual(self.running.in_flight, {})
+
+    @proves("STDIO-11")
+    def test_a_request_that_is_being_handled_is_cancelled(self):
+        server = waiting_server()
+        lines = self.begun(server)
+        lines.send(legacy("tools/call", {"name": "wait"}, 2))
+        self.assertTrue(server.begun.acquire(timeout=SECONDS))
+        lines.send(cancelled(2))
+        self.assertTrue(server.gone.acquire(timeout=SECONDS))
+        self.assert_alive(lines)
+
+    def test_progress_comes_ahead_of_its_answer_and_changes_are_told(self):
+        server = full_server()
+        lines = self.begun(server)
+        lines.send(legacy("tools/call", {"name": "work", "_meta": {"progressToken": 5}}, 2))
+        self.assertEqual([lines.receive().get("method") for _ in range(4)],
+                         ["notifications/progress", "notifications/message", "notifications/progress", None])
+        server.remove_tool("work")
+        self.assertEqual(lines.receive()["method"], "notifications/tools/list_changed")
+
+    def test_a_batch(self):
+        server = waiting_server()
+        lines = self.begun(server, "2025-03-26")
+        for _ in range(2):  # the ids are free again
+            self.assertEqual([each["id"] for each in lines.ask(b" " + line([
+                legacy("ping", id=2), INITIALIZED, legacy("tools/call", {"name": "echo"}, 3)]))], [2, 3])
+        with mock.patch.object(stdio, "HANDLERS", 1):
+            lines.send([legacy("ping", id=2), legacy("tools/call", {"name": "wait"}, 3)])
+            self.assertTrue(server.begun.acquire(timeout=SECONDS))
+            lines.send([legacy("ping", id=4)], cancelled(3))  # read while a batch is being handled
+            self.assertTrue(server.gone.acquire(timeout=SECONDS))
+            self.assertEqual([each["id"] for each in lines.receive()], [2])
+            self.assertEqual([each["id"] for each in lines.receive()], [4])
+        self.assert_alive(lines)
+        self.assert_soon(lambda: not self.running._running)
+        self.assertEqual((self.running._held, self.running.in_flight), (0, {}))
+
+    def test_a_response_is_never_answered(self):
+        lines = self.serve(echo_server())
+        for body in ({"result": {}}, {"error": {"code": 1, "message": "x"}}, {"result": 1, "error": 2}):
+            lines.send({"jsonrpc": "2.0", "id": 1, **body}, {"jsonrpc": "2.0", "id": None, **body}, body)
+        self.assert_alive(lines)
+        lines.ask(initialize())
+        lines.send({"jsonrpc": "2.0", "id": 1, "result": {}})
+        self.assert_alive(lines)
+
+    def test_a_server_of_one_era(self):
+        server = echo_server()
+        server.set_era("modern")
+        self.assertEqual(self.serve(server).ask(initialize())["error"]["code"], -32602)
+        server.set_era("legacy")
+        lines = self.begun(server)
+        self.assertEqual(lines.ask(legacy("tools/call", {"name": "echo", "arguments": {"text": "a"}}, 2))
+                         ["result"]["content"][0]["text"], "a")
+
+
 @not_on_wasm("there are no threads")
 class TheEnd(StdioCase):
     @proves("C042")
@@ -576,6 +698,86 @@ class TheEnd(StdioCase):
         self.assertTrue(self.ended.wait(SECONDS))
         self.assertTrue(server.gone.acquire(timeout=SECONDS))
         self.assertEqual(len(server.subscriptions), 0)
+
+
+def mutated(chance, lines):
+    """One of `lines`, or something like it: octets changed, taken out, put in, or moved."""
+    data = bytearray(chance.choice(lines))
+    for _ in range(chance.randrange(4)):
+        at = chance.randrange(len(data) + 1)
+        kind = chance.randrange(5)
+        if kind == 0:
+            data[at:at + 1] = bytes([chance.randrange(256)])
+        elif kind == 1:
+            del data[at:at + chance.randrange(20)]
+        elif kind == 2:
+            data[at:at] = chance.choice((b"null", b"1e999", b"{", b"[[", b'"', b"\\ud800", b"\xff", b"-", b'"id":7,', b"\r"))
+        elif kind == 3:
+            data[at:at] = data[chance.randrange(len(data) + 1):][:30]
+        else:
+            data[at:at + 3] = bytes(chance.randrange(32, 127) for _ in range(3))
+    return bytes(data).replace(b"\n", b" ")
+
+
+@not_on_wasm("there are no threads")
+class Fuzz(StdioCase):
+    COUNT = 20_000
+
+    def lines(self, seed):
+        """Lines, many of them bad; no cancellation, which could name any of them."""
+        chance = random.Random(seed)
+        good = [json.dumps(each).encode() for each in (
+            message("server/discover"), call("echo", id="x", text="y"), call("ask"), message("tools/list"),
+            message("resources/read", {"uri": "demo://one"}), message("prompts/get", {"name": "greet"}),
+            message("completion/complete", {"ref": {"type": "ref/prompt", "name": "greet"},
+                                            "argument": {"name": "tone", "value": "c"}}),
+            initialize(), INITIALIZED, legacy("ping"), legacy("tools/list"),
+            legacy("tools/call", {"name": "echo", "arguments": {"text": "a"}}),
+            [legacy("ping")], {"jsonrpc": "2.0", "id": 1, "result": {}})]
+        return [mutated(chance, good) for _ in range(self.COUNT)]
+
+    def owes(self, raw):
+        """Whether a line is to be answered: it is no blank, no notification and no response."""
+        try:
+            body = decode(raw)
+        except NotJson:
+            return bool(raw.strip())
+        if isinstance(body, list):
+            return None  # which it is depends on the session
+        if not isinstance(body, dict):
+            return True
+        if "method" not in body and ("result" in body or "error" in body):
+            return False
+        well = body.get("jsonrpc") == "2.0" and isinstance(body.get("method"), str) and body["method"] != ""
+        return "id" in body or not (well and isinstance(body.get("params", {}), dict))
+
+    @proves("C095")
+    def test_fuzzed_lines_are_survived_and_what_can_be_answered_is(self):
+        server, sent, told = full_server(), self.lines(5), []
+        server.on_trace = told.append
+        lines = self.serve(server)
+        least = most = got = 0
+        with self.assertLogs("mcp_ref", "ERROR") as logs:
+            logging.getLogger("mcp_ref").error("so that there is one")
+            for number in range(0, len(sent), 50):
+                some = sent[number:number + 50]
+                lines.send(*(each + b"\n" for each in some), message("server/discover", id="mark"))
+                owed = [self.owes(each) for each in some]
+                least += owed.count(True)
+                most += len(owed) - owed.count(False)
+                marked = False
+                while not marked or got < least:
+                    answer = lines.receive()
+                    if isinstance(answer, list) or "method" not in answer:
+                        marked = marked or "mark" in (answer[0] if isinstance(answer, list) else answer).values()
+                        got += 1
+                got -= 1  # that of the mark
+            self.assertLessEqual(got, most)
+            self.assert_alive(lines)
+        self.assertEqual(len(logs.output), 1, logs.output[:3])
+        self.assertGreater(len(told), self.COUNT * 0.9)
+        self.assert_soon(lambda: not self.running._running)
+        self.assertEqual((self.running._held, self.running.in_flight), (0, {}))
 
 
 @not_on_wasm("there are no threads")

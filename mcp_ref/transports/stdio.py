@@ -61,16 +61,17 @@ def _nothing() -> None:
 class Line(Request):
     """A line as the request it is.
 
-    size: in octets. placed: whether it has one of the HANDLERS places. news: the subscription that it has become.
-    due: whether that stands in the outbox.
+    size: in octets. batch: whether it is one, of 2025-03-26. placed: whether it has one of the HANDLERS places. news:
+    the subscription that it has become. due: whether that stands in the outbox.
     """
 
-    __slots__ = ("size", "placed", "news", "due")
+    __slots__ = ("size", "batch", "placed", "news", "due")
 
     def __init__(self, octets: Optional[bytes], pipe: "StdioServer") -> None:
         read = pipe.too_long if octets is None else lambda: octets
         super().__init__(read, None, partial(pipe.notify, self), peer=pipe, later=pipe.later)
-        self.size = 0 if octets is None else len(octets)
+        self.size = len(octets or b"")
+        self.batch = octets is not None and octets[:64].lstrip()[:1] == b"["
         self.placed = self.due = False
         self.news: Optional[Subscription] = None
 
@@ -162,7 +163,13 @@ class StdioServer(Peer):
                     self._on_end()
                 break
             self._framing = line
-            self.loop.inline(partial(self._serve, line), self._advance)
+            if line.batch:  # its requests are handled one after another, in one place
+                self._held += line.size
+                self._queue(partial(self._serve, line, True))
+                if self._waiting:
+                    self._framing = None
+            else:
+                self.loop.inline(partial(self._serve, line), self._advance)
         if self.loop.leads():
             self._watch(not self._input_ended and self._framing is None and not self._full())
 
@@ -200,6 +207,9 @@ class StdioServer(Peer):
     def begin(self, request: Request) -> None:
         """As Peer has it; the next line is looked at from here on. Raises BodyAwaited where it waits for a place."""
         super().begin(request)
+        batch = self._framing
+        if not isinstance(request, Line) and batch is not None and batch.batch:  # a part of it, which has its place
+            return self._framed(batch)
         self._framed(request)
         if isinstance(request, Line) and not request.placed:
             with self._changed:
