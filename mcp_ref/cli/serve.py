@@ -1,4 +1,4 @@
-"""The command `serve`: a server found by its name, and run over HTTP."""
+"""The command `serve`: a server found by its name, and run over HTTP or standard input and output."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from typing import Any, List, Optional
 from ..base.versioning import ERAS
 from .faults import STATUSES, UsageError
 
+OF_HTTP = ("host", "port", "path", "origin", "cors", "health", "keep_alive", "grace",
+           "legacy_sessions")
 EXPECTED = "expected MODULE:SERVER, such as travel:server, a module, or a file such as travel.py"
 SERVERS = """\
 SERVER is MODULE:NAME, such as travel:server, or MODULE or a file such as travel.py, for the one Server in it."""
@@ -21,6 +23,8 @@ def add_commands(commands: Any) -> None:
     serve = commands.add_parser("serve", help="run a server", description="Run a server.\n\n" + SERVERS,
                                 epilog=STATUSES, formatter_class=argparse.RawDescriptionHelpFormatter)
     serve.add_argument("server", nargs="?", metavar="SERVER", help="the server to run (default: the demo)")
+    serve.add_argument("--stdio", action="store_true", help="serve the client that started this process, over standard "
+                       "input and output, in place of HTTP")
     serve.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: 127.0.0.1)")
     serve.add_argument("--port", type=int, default=8000, help="0 for any free port (default: 8000)")
     serve.add_argument("--path", default="/mcp", help="the endpoint's path (default: /mcp)")
@@ -29,7 +33,7 @@ def add_commands(commands: Any) -> None:
     serve.add_argument("--cors", action="append", default=[], metavar="ORIGIN",
                        help="a web origin to let in and to answer with the CORS headers that browsers ask for")
     serve.add_argument("--health", metavar="PATH", help="answer GET on this path with 200, whatever Host and token")
-    serve.add_argument("--max-body", type=int, metavar="OCTETS", help="the largest body of a request that is taken")
+    serve.add_argument("--max-body", type=int, metavar="OCTETS", help="the largest message that is taken (default: 4194304)")
     serve.add_argument("--keep-alive", type=float, default=15.0, metavar="SECONDS",
                        help="between comments on a silent event stream (default: 15)")
     serve.add_argument("--grace", type=float, default=5.0, metavar="SECONDS",
@@ -46,7 +50,7 @@ def add_commands(commands: Any) -> None:
                        "the handler, its round, the answer and the milliseconds")
     serve.add_argument("--log-level", default="warning", choices=["debug", "info", "warning", "error"],
                        help="of the server's own log, on standard error (default: warning)")
-    serve.set_defaults(run=_serve)
+    serve.set_defaults(run=_serve, of_http={name: serve.get_default(name) for name in OF_HTTP})
 
 
 # Finding the server
@@ -128,26 +132,61 @@ def _state_keys(name: Optional[str]) -> List[str]:
 def _serve(options: argparse.Namespace) -> int:
     import logging
 
-    from ..transports.http_server import HTTPServer, Limits, wait_for_signal
-
+    streams = _take_over(options) if options.stdio else None
     logging.basicConfig(level=options.log_level.upper(), format="%(asctime)s %(levelname)s %(message)s")
     if options.server is None:
         from ..demo import server
     else:
         server = load_server(options.server)
     keys = _state_keys(options.state_key_env)
-    limits = Limits(grace=options.grace)
-    if options.max_body is not None:
-        limits = Limits(grace=options.grace, max_body=options.max_body)
     try:
         if options.state_ttl is not None:
             server.set_state_ttl(options.state_ttl)
         if options.era is not None:
             server.set_era(options.era)
-        if options.legacy_sessions is not None:
-            server.state.legacy_sessions = options.legacy_sessions == "on"
-        if keys:
-            server.set_state_keys(keys)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    if keys:
+        server.set_state_keys(keys)
+    if options.trace:
+        server.on_trace = lambda line: print(line, file=sys.stderr, flush=True)
+    ended = _over_http(server, options) if streams is None else _over_stdio(server, options, streams)
+    if not ended:  # what does not end in the grace period does not keep the process
+        logging.shutdown()
+        os._exit(0)
+    return 0
+
+
+def _take_over(options: argparse.Namespace) -> Any:
+    """Standard input and output, before anything of the server's is imported that could print."""
+    from ..transports.stdio import take_over
+
+    for name, default in options.of_http.items():
+        if getattr(options, name) != default:
+            raise UsageError(f"--{name.replace('_', '-')} is of HTTP, and says nothing with --stdio")
+    if sys.stdin is not None and sys.stdin.isatty():
+        print("reading messages, one a line, until the end of input (Ctrl-D)", file=sys.stderr, flush=True)
+    return take_over()
+
+
+def _over_stdio(server: Any, options: argparse.Namespace, streams: Any) -> bool:
+    """Serve, and say whether all handlers ended."""
+    from ..transports.endpoint import MAX_BODY
+    from ..transports.stdio import serve_stdio
+
+    return serve_stdio(server, *streams, MAX_BODY if options.max_body is None else options.max_body)
+
+
+def _over_http(server: Any, options: argparse.Namespace) -> bool:
+    """The same over HTTP."""
+    from ..transports.http_server import HTTPServer, Limits, wait_for_signal
+
+    if options.legacy_sessions is not None:
+        server.state.legacy_sessions = options.legacy_sessions == "on"
+    limits = Limits(grace=options.grace)
+    if options.max_body is not None:
+        limits = Limits(grace=options.grace, max_body=options.max_body)
+    try:
         running = HTTPServer(server, options.host, options.port, options.path, options.origin,
                              limits, options.cors, options.keep_alive, options.health)
     except (OSError, OverflowError) as error:
@@ -157,15 +196,10 @@ def _serve(options: argparse.Namespace) -> int:
         raise UsageError(f"cannot serve on {options.host} port {options.port}: {reason}") from None
     except ValueError as error:
         raise UsageError(str(error)) from None
-    if options.trace:
-        server.on_trace = lambda line: print(line, file=sys.stderr, flush=True)
     _allow_open_files()
     with running:
         wait_for_signal(lambda: print(_banner(server, running.url), flush=True))
-    if running.abandoned:  # what does not end in the grace period does not keep the process
-        logging.shutdown()
-        os._exit(0)
-    return 0
+    return not running.abandoned
 
 
 def _allow_open_files() -> None:

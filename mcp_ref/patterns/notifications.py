@@ -16,6 +16,7 @@ from ..base.request import Request
 from ..lib.text import shown
 from ..lib.token_bucket import TokenBucket
 
+CANCELLED = "notifications/cancelled"
 BURST = 32
 PER_SECOND = 50
 """What a TokenBucket lets through: so many at once, and so many a second from then on."""

@@ -13,6 +13,7 @@ import threading
 from typing import (
     TYPE_CHECKING,
     Any,
+    BinaryIO,
     Callable,
     Dict,
     Iterable,
@@ -407,6 +408,17 @@ class Server:
 
         with HTTPServer(self, host, port, path, origins, limits, cors, keep_alive, health) as running:
             wait_for_signal(lambda: log.warning("serving %s at %s", self.name, running.url))
+
+    def serve_stdio(self, stdin: Optional[BinaryIO] = None, stdout: Optional[BinaryIO] = None, *,
+                    max_line: int = 4 * 1024 * 1024) -> None:
+        """Serve one client over standard input and output until the input ends, or the process is told to stop.
+
+        stdin, stdout: other streams of octets in their place. Without, whatever else reads standard input from now on
+        finds it empty, and whatever is printed goes to standard error. max_line: octets of the longest message taken.
+        """
+        from ..transports.stdio import serve_stdio  # as above
+
+        serve_stdio(self, stdin, stdout, max_line)
 
 
 def _keys(keys: Sequence[Union[str, bytes]]) -> List[Union[str, bytes]]:
