@@ -1,4 +1,4 @@
-"""basic/transports of 2025-11-25 and before: event streams, over a socket: opened, cut off, resumed, and HTTP with SSE."""
+"""basic/transports of 2025-11-25 and before: event streams over a socket, opened, cut off, resumed; HTTP with SSE."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from mcp_ref.legacy.streams import Kept, Streams
 from mcp_ref.patterns.notifications import Cancelled
 from mcp_ref.transports.bounds import Limits
 
-from .support import Older, RawClient, ServerCase, accept, full_server, message, proves
+from .support import RawClient, ServerCase, accept, full_server, message, proves
 
 BOTH = "application/json, text/event-stream"
 

@@ -42,10 +42,10 @@ def add_commands(commands: Any) -> None:
                        "requestState, shared by all processes; several separated by commas, the newest first")
     serve.add_argument("--state-ttl", type=float, metavar="SECONDS",
                        help="how long a requestState holds (default: as the server has it, 600)")
-    serve.add_argument("--era", choices=ERAS, help="dual serves 2026-07-28 and the revisions before it, each message by "
-                       "itself; the others one of both (default: as the server has it, dual)")
+    serve.add_argument("--era", choices=ERAS, help="dual serves 2026-07-28 and the revisions before it, each message "
+                       "by itself; the others one of both (default: as the server has it, dual)")
     serve.add_argument("--legacy-sessions", choices=["on", "off"], help="off: keep no sessions of clients before "
-                       "2026-07-28, so that several processes serve them without stickiness, and cannot ask them anything")
+                       "2026-07-28; several processes serve them without stickiness, and cannot ask them anything")
     serve.add_argument("--trace", action="store_true", help="print a line for each request: the rungs that it climbs, "
                        "the handler, its round, the answer and the milliseconds")
     serve.add_argument("--log-level", default="warning", choices=["debug", "info", "warning", "error"],
