@@ -152,7 +152,7 @@ class Posts(Wire):
         self.event(client)
         self.assertEqual(self.event(client)[1]["params"]["progress"], 1)
         self.answer(self.event(client)[1], accept(name="Bo"))
-        self.assertEqual(self.event(client)[1]["params"]["progress"], 2, "progress only grows")
+        self.assertEqual(self.event(client)[1]["params"]["progress"], 2, "it only grows, though the handler ran again")
         self.assertEqual(self.event(client)[1]["result"]["content"][0]["text"], "Bo")
 
     def test_a_batch_that_asks_is_answered_on_its_stream(self):

@@ -188,7 +188,8 @@ class Exchange:
                 raise
             outcome = InvalidRequest("Invalid Request: the token lacks a scope of what is called")
         if isinstance(outcome, Asks):
-            self.conversation = converse(self.state, request, session, self.outlet, outcome, self.finish)
+            asked_in = session if session.kept else None
+            self.conversation = converse(self.state, request, asked_in, self.outlet, outcome, self.finish)
             if request.cancelled:
                 self.conversation.cancel()
             return None

@@ -156,6 +156,8 @@ class Conversation:
             self._ask(each, waiting, key, asked[key])
         if request.cancelled:
             self.cancel()
+        elif not sent and self._session is None:
+            self._after_a_pause()  # where no stream waits for what comes later
         elif not sent:
             request.later(self._after_a_pause)
 
