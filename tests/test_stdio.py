@@ -901,7 +901,7 @@ class Process(unittest.TestCase):
             if how:
                 self.assertIn("while it loads\n", told)
 
-    @proves("STDIO-15", "C042")
+    @proves("C042")
     def test_it_ends_within_a_second_of_its_input(self):
         code = """
             import time
