@@ -39,6 +39,7 @@ peers:
 
 bench:
 	$(PYTHON) -m tests.bench
+	$(PYTHON) -m tests.bench.clients
 
 load:
 	$(PYTHON) -m tests.load

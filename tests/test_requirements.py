@@ -60,6 +60,7 @@ class Checking(unittest.TestCase):
     def test_nothing_to_find(self):
         self.assertEqual(self.faults([("AA-01..02", REAL)]), [])
         self.assertEqual(self.faults([("AA-01", "test_ladder.Rungs")], [("AA-02", "not here")]), [])
+        self.assertEqual(self.faults([("AA-01..03", REAL)]), [])
 
     def test_what_is_missing_or_wrong(self):
         whole = ("AA-01..02", REAL)
@@ -67,7 +68,7 @@ class Checking(unittest.TestCase):
                 ([("AA-01", REAL)], [], "AA-02 has neither test nor reason"),
                 ([whole, ("AA-04", REAL)], [], "AA-04 is not in the table"),
                 ([whole], [("BB-01", "why not")], "BB-01 is not in the table"),
-                ([whole, ("AA-03", REAL)], [], "AA-03 is out of scope"),
+                ([whole], [("AA-03", "why not")], "AA-03 is out of scope and needs no reason"),
                 ([("AA-01", REAL)], [("AA-02", " ")], "AA-02 has an empty reason"),
                 *(([whole, ("AA-01", name)], [], f"AA-01 is claimed by {name}, which is no test") for name in (
                     REAL + "x", "test_ladder.Rungz", "test_no_such_module.A.test_b", "test_ladder", "support.Reply",

@@ -79,12 +79,10 @@ def phase(request: Request, state: State) -> None:
     """The message is one for this time: initialize once and first, a batch where the revision has it."""
     found, head = request.session, request.head
     begun = found is not None and found.version != ""
-    if head is not None and head.method == "GET":
+    if head is not None and head.method == "GET" or isinstance(request.message, dict):  # which is a response
         return
     if request.method == "initialize" and begun:
         raise InvalidRequest("Invalid Request: this session is initialized already")
-    if request.peer is not None and isinstance(request.message, dict):
-        return  # a response, which is not answered, whatever is wrong with it
     if kept(state, request) and not begun and request.method not in (
             ("initialize", "ping") if found is not None or head is None else ("initialize",)):
         where = "" if head is None else " and send its Mcp-Session-Id from then on"

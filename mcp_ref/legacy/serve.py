@@ -12,6 +12,7 @@ client that goes away cancels nothing: notifications/cancelled does, and then th
 from __future__ import annotations
 
 import threading
+from functools import partial
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from ..base.errors import (
@@ -61,10 +62,19 @@ def serve(state: State, request: Request) -> Answer:
     if isinstance(message, list):
         return _batch(state, request, message)
     outlet = Outlet(session or _begun(state, request), request)
-    error = Exchange(state, request, outlet).run()
+    exchange = Exchange(state, request, outlet)
+    if outlet.late:  # some clients send nothing more, no cancellation for one, before they have the 202
+        request.later(partial(_run, [exchange]))
+        return Answer(202)
+    error = exchange.run()
     if error is not None and outlet.silent:
         raise error
     return outlet.settled()
+
+
+def _run(exchanges: List["Exchange"]) -> None:
+    for each in exchanges:
+        each.run()
 
 
 def _begun(state: State, request: Request) -> Session:
@@ -114,8 +124,10 @@ def _batch(state: State, request: Request, messages: List[Any]) -> Answer:
             exchange.refused = error
         asked.append(exchange)
     outlet.left, outlet.batch = len(asked), True
-    for exchange in asked:
-        exchange.run()
+    if outlet.late:
+        request.later(partial(_run, asked))
+        return Answer(202)
+    _run(asked)
     answer = outlet.settled()
     for part in [each.request for each in asked if not each.under_way] if request.peer is not None else ():
         request.peer.end(part)  # what is answered in the array; the others are when their own answer is sent
@@ -130,15 +142,16 @@ def _listen(state: State, request: Request) -> Answer:
     if state.sessions.kept.full:
         raise refusal(503, "service unavailable", "too many event streams are open", [("Retry-After", "1")])
     last = head.headers.get("last-event-id")
-    if session is None:
+    if session is None and not last:
         session = state.sessions.begin(principal_name(request))
         assert request.endpoint is not None
         session.channel = stream = Channel(session, request.endpoint.path)
     elif last:
-        stream = session.streams.resumed(last)
+        stream = None if session is None else session.streams.resumed(last)
         if stream is None:
             raise refusal(400, "bad request", "Last-Event-ID names no event of a stream that can be resumed")
     else:
+        assert session is not None
         if session.streams.standalone().reader is not None:
             raise refusal(409, "conflict", "this session has its event stream already")
         stream = session.streams.standalone().reader_from()
@@ -173,7 +186,7 @@ class Exchange:
             outcome = error
         except HTTPError:
             session.under_way.pop(request.id, None)  # type: ignore[arg-type]
-            if not self.outlet.batch:
+            if not self.outlet.batch and not self.outlet.late:
                 raise
             outcome = InvalidRequest("Invalid Request: the token lacks a scope of what is called")
         if isinstance(outcome, Asks):
@@ -181,7 +194,12 @@ class Exchange:
             if request.cancelled:
                 self.conversation.cancel()
             return None
-        return self.finish(outcome)
+        error = self.finish(outcome)
+        if request.method == "initialize" and error is None:
+            self.outlet.established(request)
+        elif session.version == "" and request.method == "initialize":
+            session.end()
+        return error
 
     def _outcome(self, session: Session) -> Any:
         state, request = self.state, self.request
@@ -199,15 +217,7 @@ class Exchange:
             raise RateLimited(request.method, limit)
         if own is None:
             return attempt(state, request, session if session.kept else None)
-        try:
-            made = own(state, request, session)
-        except ProtocolError:
-            if request.method == "initialize" and session.channel is None:
-                session.end()
-            raise
-        if request.method == "initialize":
-            self.outlet.established(request)
-        return made
+        return own(state, request, session)
 
     def report(self, message: Dict[str, Any]) -> None:
         """Send a notification of the handler's. Raises Cancelled."""
@@ -259,7 +269,8 @@ def _retired(error: ProtocolError) -> ProtocolError:
 class Outlet:
     """Where goes what one POST or line asks for: the answers, and what is sent ahead of them.
 
-    left: answers that are still to be given. batch: whether they are for a batch.
+    left: answers that are still to be given. batch: whether they are for a batch. late: whether the POST or line has its
+    own answer by now, so that these go by the channel.
     """
 
     def __init__(self, session: Session, request: Request) -> None:
@@ -270,13 +281,13 @@ class Outlet:
         self._answers: List[Dict[str, Any]] = []
         self._stream: Optional[Stream] = None
         self._reader: Optional[Reader] = None
-        self._late = request.head is not None and session.channel is not None
+        self.late = request.head is not None and session.channel is not None
         self._lock = threading.Lock()
 
     @property
     def silent(self) -> bool:
         """Whether nothing goes out but the one answer, as a body."""
-        return self._stream is None and not self._late and not self.batch
+        return self._stream is None and not self.late and not self.batch
 
     def established(self, request: Request) -> None:
         """The session is agreed on: its client is told the id, and can be told what changes."""
@@ -318,7 +329,7 @@ class Outlet:
         """Give one of the answers, None for that of a request that was cancelled."""
         with self._lock:
             self.left -= 1
-            stream, late, last = self._stream, self._late, self.left == 0
+            stream, late, last = self._stream, self.late, self.left == 0
             if stream is None and not late and message is not None:
                 self._answers.append(message)
         if stream is not None and message is not None:
@@ -336,7 +347,7 @@ class Outlet:
         with self._lock:
             if self.left and self.session.channel is None and self._opened() is None:
                 raise ProtocolError(1503, "Too many event streams are open to ask on one more")
-            answers, self._late = self._answers, True
+            answers, self.late = self._answers, True
         if self._stream is not None:
             return Answer(200, content_type=EVENT_STREAM, stream=self._reader)
         if not answers:

@@ -90,9 +90,8 @@ class Session:
     @property
     def over(self) -> bool:
         """Whether its time is: it was not used for TTL, and nothing of it is under way or being read."""
-        if self.used + TTL > time.monotonic():
-            return False
-        return not self.under_way and (self._streams is None or not self._streams.read)
+        read = self._streams.read if self._streams is not None else self.channel is not None
+        return self.used + TTL < time.monotonic() and not read and not self.under_way
 
     # Questions
 
@@ -106,7 +105,7 @@ class Session:
             self.hub.wait(self, id)
         try:
             if crowded or outlet.send({"jsonrpc": "2.0", "id": id, **question}) is False:
-                self.answered(_failed(id, "it has too many questions to answer already"))
+                self.answered(_failed(id, "it cannot be asked now, for it is asked too much already"))
         except Cancelled:
             self._forget(id)
             raise
@@ -160,6 +159,8 @@ class Session:
             exchange.cancel()
         if self._streams is not None:
             self._streams.end()
+        if self.channel is not None and self.id:
+            self.channel.close()
 
 
 def _failed(id: int, why: str) -> Dict[str, Any]:

@@ -31,7 +31,10 @@ NODE_PACKAGES = {
     "@modelcontextprotocol/node": "2.1.2",
     "node": "24.21.0",
 }
-NODE_CLIENT = {"@modelcontextprotocol/client": "2.4.0"}  # not measured; tests/peers has it call our server
+# Not measured; tests/peers has them call our server, those of 1.x as clients that begin with initialize.
+NODE_CLIENT = {"@modelcontextprotocol/client": "2.4.0", "@modelcontextprotocol/sdk": "1.32.2"}
+PYTHON_1_HOME = ROOT / "build" / "peers" / f"python-1-{sys.implementation.cache_tag}"
+PYTHON_1_PACKAGES = ["mcp==1.30.0"]
 START_TIMEOUT = 30.0
 INSTALL_TIMEOUT = 600.0
 
@@ -65,11 +68,16 @@ def install_pypy() -> None:
 
 def install_python_sdk() -> None:
     """The Python SDK in its own virtual environment, with the event loop and parser that its web server prefers."""
-    if _installed(PYTHON_HOME, PYTHON_PACKAGES):
+    installed_in(PYTHON_HOME, PYTHON_PACKAGES)
+
+
+def installed_in(home: Path, packages: list[str]) -> None:
+    """These packages in a virtual environment of their own."""
+    if _installed(home, packages):
         return
-    _run([sys.executable, "-m", "venv", "--clear", str(PYTHON_HOME)])
-    _run([str(PYTHON_HOME / "bin" / "python"), "-m", "pip", "install", "--quiet", *PYTHON_PACKAGES])
-    _mark(PYTHON_HOME, PYTHON_PACKAGES)
+    _run([sys.executable, "-m", "venv", "--clear", str(home)])
+    _run([str(home / "bin" / "python"), "-m", "pip", "install", "--quiet", *packages])
+    _mark(home, packages)
 
 
 def install_typescript_sdk() -> None:
