@@ -33,7 +33,8 @@ def add_commands(commands: Any) -> None:
     serve.add_argument("--cors", action="append", default=[], metavar="ORIGIN",
                        help="a web origin to let in and to answer with the CORS headers that browsers ask for")
     serve.add_argument("--health", metavar="PATH", help="answer GET on this path with 200, whatever Host and token")
-    serve.add_argument("--max-body", type=int, metavar="OCTETS", help="the largest message that is taken (default: 4194304)")
+    serve.add_argument("--max-body", type=int, metavar="OCTETS",
+                       help="the largest message that is taken (default: 4194304)")
     serve.add_argument("--keep-alive", type=float, default=15.0, metavar="SECONDS",
                        help="between comments on a silent event stream (default: 15)")
     serve.add_argument("--grace", type=float, default=5.0, metavar="SECONDS",
@@ -174,7 +175,8 @@ def _over_stdio(server: Any, options: argparse.Namespace, streams: Any) -> bool:
     from ..transports.endpoint import MAX_BODY
     from ..transports.stdio import serve_stdio
 
-    return serve_stdio(server, *streams, MAX_BODY if options.max_body is None else options.max_body)
+    source, sink = streams
+    return serve_stdio(server, source, sink, MAX_BODY if options.max_body is None else options.max_body)
 
 
 def _over_http(server: Any, options: argparse.Namespace) -> bool:

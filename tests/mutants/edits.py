@@ -383,6 +383,71 @@ LIB_JSON_SCHEMA_COMPILE: Edits = [
      "            if document is None:\n                document = True"),
 ]
 
+BASE_PEER: Edits = [
+    ("if self.in_flight.setdefault(request.id, request) is not request:", "if self.in_flight.setdefault(request.id, "
+     "request) is None:"),
+    ("if type(request_id) in (str, int) else None", "if isinstance(request_id, (str, int, float)) else None"),
+    ("            request.cancelled = True", "            pass"),
+    ("if request.id is not None and self.in_flight.get(request.id) is request:", "if False:"),
+]
+
+TRANSPORTS_STDIO: Edits = [
+    ('self._in.find(b"\\n", self._looked)', 'self._in.replace(b"\\r", b"\\n").find(b"\\n", self._looked)'),
+    ("if end < 0 and self._input_ended and self._in:", "if False:"),
+    ("if self._looked <= self.max_line:", "if True:"),
+    ("                if self._skipping:\n                    return None\n", ""),
+    ("skipped, self._skipping = self._skipping, False", "skipped = self._skipping = False"),
+    ("octets if end <= self.max_line else None", "octets"),
+    ("if not skipped and octets.strip():", "if not skipped:"),
+    ("        super().begin(request)\n", ""),
+    ("            return self._framed(batch)", "            return None"),
+    ("        self._framed(request)\n        if isinstance", "        if isinstance"),
+    ("if self._waiting or self._running >= HANDLERS:", "if False:"),
+    ("            if line.cancelled:\n                raise Cancelled()\n            answer", "            answer"),
+    ("        finally:\n            self._framed(line)", "        finally:\n            pass"),
+    ("            self._free(line.size)", "            self._free(0)"),
+    ("            self._fill()\n            self._changed", "            self._changed"),
+    (" or len(self._waiting) > WAITING", ""),
+    (" or self._held > HELD", ""),
+    ("return self.out.full or ", "return "),
+    ("            request.news.close()", "            pass"),
+    ("            if request is None:\n                return\n", ""),
+    ("        if line.cancelled:\n            raise Cancelled()\n        self.out", "        self.out"),
+    ("                request.news.end()", "                pass"),
+    (" or self.in_flight and self._running), GRACE)", "), GRACE)"),
+    ('        self._cancel_all("the server stops")\n', ""),
+    ('        self._cancel_all("the client is gone")\n', ""),
+    ("                if self._waiting:\n                    self._framing = None\n", ""),
+    ("    os.dup2(null, 0)\n", ""),
+    ("    os.dup2(2, 1)\n", ""),
+    ("        if null > 2:", "        if True:"),
+    ("    sys.stdout = sys.stderr\n", ""),
+    ("        sys.stdout.flush()\n", "        pass\n"),
+    ("if not isinstance(self._source, (io.RawIOBase, socket.socket)):", "if False:"),
+    ("            data = b\"\"", "            raise"),
+    ("        except BlockingIOError:\n            return\n", ""),
+]
+
+TRANSPORTS_OUTBOX: Edits = [
+    ("if not news.due and not self.gone:", "if True:"),
+    ("            while wait and self.full and not self.gone:", "            while False:"),
+    ("            if self.writing:\n                return\n", ""),
+    ("        if here:\n            self._write()", "        if True:\n            self._write()"),
+    ("        if request is not None and request.cancelled:\n            return\n", ""),
+    ("            self._channel.end(request)\n        if piece", "            pass\n        if piece"),
+    ("            piece.news.due = False", "            piece.news.due = True"),
+    ("            yield encode({\"jsonrpc\": \"2.0\", \"id\": request.id, \"error\": error.body()})\n", ""),
+    ("            subscription.close()\n        elif", "        elif"),
+    ("        self._channel.end(request)\n        params", "        params"),
+    ('        yield encode({"jsonrpc": "2.0", "method": CANCELLED, "params": params})', "        pass"),
+    ("            if written is None:", "            if False:"),
+    ("                left = left[written:]", "                left = left[len(left):]"),
+    ("            self._channel.lose()", "            pass"),
+    ("        if full:\n            self._channel.room_came()", "        if False:\n            pass"),
+    ("        if request.cancelled:\n            subscription.close()", "        if False:\n            pass"),
+    ("        if more:\n", "        if False:\n"),
+]
+
 LEGACY_REVISIONS: Edits = [
     ('_RESULT = {"resultType": LATEST, ', "_RESULT = {"),
     ('"ttlMs": LATEST, ', ""),
@@ -648,6 +713,11 @@ LEGACY_SERVE: Edits = [
 ]
 
 EDITS: Dict[str, Tuple[str, Edits]] = {
+    "base/peer.py": ("test_stdio.AtOnce test_stdio.BothEras", BASE_PEER),
+    "transports/stdio.py": ("test_stdio.AtOnce test_stdio.SlowReader test_stdio.Framing test_stdio.Subscriptions "
+        "test_stdio.BothEras test_stdio.TheEnd test_stdio.Streams test_stdio.Process", TRANSPORTS_STDIO),
+    "transports/outbox.py": ("test_stdio.AtOnce test_stdio.SlowReader test_stdio.Framing test_stdio.Subscriptions "
+        "test_stdio.BothEras test_stdio.TheEnd test_stdio.Streams test_stdio.Process", TRANSPORTS_OUTBOX),
     "ladder.py": ("test_ladder test_mirrors test_lists test_authorization test_client_memory "
         "test_base test_request_scoped test_tools test_trace test_http_server", LADDER),
     "explain.py": ("test_trace test_ladder", EXPLAIN),
