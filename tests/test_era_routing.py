@@ -108,11 +108,13 @@ class Dual(unittest.TestCase):
 
 
 class One(unittest.TestCase):
+    @proves("VERS-10")
     def test_modern_alone_knows_of_no_other(self):
         server = echo_server(era="modern")
         client = Older(server)
         reply = client.initialize()
         self.assertEqual((reply.status, reply.error["code"]), (400, -32020))
+        self.assertIn("2026-07-28", reply.error["message"])
         self.assertIn("server/discover instead of initialize", reply.error["message"])
         self.assertEqual(client.send([]).error["code"], -32600)
         self.assertEqual(client.send({"jsonrpc": "2.0", "id": 1, "result": {}}).error["code"], -32600)

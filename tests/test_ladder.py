@@ -266,6 +266,7 @@ class Rungs(unittest.TestCase):
             self.refused(post(self.server, message(method, id="a")), 404, -32601)
         self.refused(post(Server("bare", "1"), message("tools/list", id="a")), 404, -32601)
 
+    @proves("VERS-10")
     def test_initialize_is_told_what_to_do_whichever_rung_refuses_it(self):
         legacy = {"jsonrpc": "2.0", "id": 2, "method": "initialize", "params": {"protocolVersion": "2025-11-25"}}
         for reply in (post(self.server, legacy, mcp_protocol_version=None), post(self.server, legacy),
