@@ -733,15 +733,15 @@ LEGACY_SERVE: Edits = [
 LEGACY_OUTLET: Edits = [
     ("            self._headers = ((", "            (("),
     ("            for each in self._answers:\n                self._stream.put(encode(each))\n", ""),
-    ("            stream.put(encode(message), last)", "            stream.put(encode(message))"),
-    ("            stream.finish()\n", "            pass\n"),
+    ("stream.put(encode(message), self.left == 0)", "stream.put(encode(message))"),
+    ("                stream.finish()\n", "                pass\n"),
     ("encode(answers if self.batch else answers[0])", "encode(answers)"),
     ("if self.session.version >= V2511 and self.session.channel is None:", "if self.session.channel is None:"),
     ("                stream.hang_up()", "                pass"),
     ("and not self.session.hub.kept.full", ""),
     ("            request.peer.session = session\n", "            pass\n"),
     ("            session.hub.listening[session] = None\n", "            pass\n"),
-    ("if stream is None and not late and message is not None:", "if stream is None and message is not None:"),
+    ("self.late and self._stream is None", "self._stream is None"),
     ("            if self.left and self.session.channel is None and self._opened() is None:", "            if False:"),
 ]
 
