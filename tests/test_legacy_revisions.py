@@ -51,18 +51,18 @@ def closed(schema: Any, name: str = "") -> Any:
 
 
 class Facts:
-    """The published schemas, compiled one definition at a time."""
+    """The published schemas, each compiled once: of an object, each member is as the definition of its name says."""
 
-    compiled: Dict[Any, Any] = {}
+    compiled: Dict[str, Any] = {}
 
     @classmethod
     def faults(cls, version: str, definition: str, value: Any) -> Any:
-        if (version, definition) not in cls.compiled:
+        if version not in cls.compiled:
             schema = closed(SCHEMAS[version])
             member = "$defs" if "$defs" in schema else "definitions"
-            compiled = compile_schema({**schema, "$ref": f"#/{member}/{definition}"}, formats=True)
-            cls.compiled[version, definition] = compiled
-        return [fault.text(definition) for fault in cls.compiled[version, definition].errors(value)]
+            schema["properties"] = {name: {"$ref": f"#/{member}/{name}"} for name in schema[member]}
+            cls.compiled[version] = compile_schema({**schema, "additionalProperties": False}, formats=True)
+        return [fault.text("") for fault in cls.compiled[version].errors({definition: value})]
 
 
 META = {"com.example/a": 1}

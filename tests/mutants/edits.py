@@ -558,6 +558,7 @@ LEGACY_SHIM: Edits = [
     ("late = key in waiting and self._over", "late = self._over"),
     ("            if key in waiting:\n                waiting[key] = id", "            waiting[key] = id"),
     ("            if key in waiting:\n                waiting[key] = id", "            pass"),
+    ("        elif not sent and self._session is None:", "        elif False:"),
     ("        problem = _problem(key, asked, response)", "        problem = None"),
     ("                waiting[key] = None  # answered", "                pass  # answered"),
     ("            complete = not waiting", "            complete = True"),
@@ -779,8 +780,8 @@ EDITS: Dict[str, Tuple[str, Edits]] = {
     "legacy/streams.py": ("test_legacy_edges test_legacy_streams test_legacy_sessions", LEGACY_STREAMS),
     "legacy/lifecycle.py": ("test_legacy_edges test_legacy_lifecycle test_legacy_sessions test_legacy_streams",
                             LEGACY_LIFECYCLE),
-    "legacy/serve.py": ("test_legacy_edges test_legacy_lifecycle test_legacy_sessions test_legacy_streams test_legacy_asking",
-                        LEGACY_SERVE),
+    "legacy/serve.py": ("test_legacy_edges test_legacy_lifecycle test_legacy_sessions test_legacy_streams "
+        "test_legacy_asking", LEGACY_SERVE),
     "legacy/outlet.py": ("test_legacy_streams test_legacy_lifecycle", LEGACY_OUTLET),
     "legacy/http_sse.py": ("test_legacy_streams", LEGACY_HTTP_SSE),
     "legacy/shim.py": ("test_legacy_shim", LEGACY_SHIM),
