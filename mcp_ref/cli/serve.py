@@ -160,7 +160,7 @@ def _serve(options: argparse.Namespace) -> int:
 
 def _take_over(options: argparse.Namespace) -> Any:
     """Standard input and output, before anything of the server's is imported that could print."""
-    from ..transports.stdio import take_over
+    from ..transports.process import take_over
 
     for name, default in options.of_http.items():
         if getattr(options, name) != default:

@@ -418,14 +418,16 @@ TRANSPORTS_STDIO: Edits = [
     ('        self._cancel_all("the server stops")\n', ""),
     ('        self._cancel_all("the client is gone")\n', ""),
     ("                if self._waiting:\n                    self._framing = None\n", ""),
+    ("if not isinstance(self._source, (io.RawIOBase, socket.socket)):", "if False:"),
+    ("            data = b\"\"", "            raise"),
+    ("        if data is not None:", "        if True:"),
+]
+
+TRANSPORTS_PROCESS: Edits = [
     ("    os.dup2(null, 0)\n", ""),
     ("    os.dup2(2, 1)\n", ""),
     ("        if null > 2:", "        if True:"),
     ("    sys.stdout = sys.stderr\n", ""),
-    ("        sys.stdout.flush()\n", "        pass\n"),
-    ("if not isinstance(self._source, (io.RawIOBase, socket.socket)):", "if False:"),
-    ("            data = b\"\"", "            raise"),
-    ("        except BlockingIOError:\n            return\n", ""),
 ]
 
 TRANSPORTS_OUTBOX: Edits = [
@@ -563,9 +565,11 @@ LEGACY_SHIM: Edits = [
 EDITS: Dict[str, Tuple[str, Edits]] = {
     "base/peer.py": ("test_stdio.AtOnce test_stdio.BothEras", BASE_PEER),
     "transports/stdio.py": ("test_stdio.AtOnce test_stdio.SlowReader test_stdio.Framing test_stdio.Subscriptions "
-        "test_stdio.BothEras test_stdio.TheEnd test_stdio.Streams test_stdio.Process", TRANSPORTS_STDIO),
+        "test_stdio.BothEras test_stdio.TheEnd test_stdio.Streams", TRANSPORTS_STDIO),
+    "transports/process.py": ("test_stdio.Process.test_nothing_but_messages_on_standard_output "
+        "test_stdio.Process.test_standard_streams_that_are_closed", TRANSPORTS_PROCESS),
     "transports/outbox.py": ("test_stdio.AtOnce test_stdio.SlowReader test_stdio.Framing test_stdio.Subscriptions "
-        "test_stdio.BothEras test_stdio.TheEnd test_stdio.Streams test_stdio.Process", TRANSPORTS_OUTBOX),
+        "test_stdio.BothEras test_stdio.TheEnd test_stdio.Streams", TRANSPORTS_OUTBOX),
     "ladder.py": ("test_ladder test_mirrors test_lists test_authorization test_client_memory "
         "test_base test_request_scoped test_tools test_trace test_http_server", LADDER),
     "explain.py": ("test_trace test_ladder", EXPLAIN),
