@@ -264,6 +264,8 @@ class StdioServer(Peer):
         request = super().cancel(request_id, reason)
         if isinstance(request, Line) and request.news is not None:
             request.news.close()
+        with self._changed:
+            self._changed.notify_all()  # it may be waiting for the reader
         return request
 
     # Sending, from any thread
@@ -279,8 +281,6 @@ class StdioServer(Peer):
 
     def notify(self, line: Line, message: Dict[str, Any]) -> None:
         """Send a notification of a request. Raises Cancelled where nobody waits for it, and what `encode` raises."""
-        if line.cancelled:
-            raise Cancelled()
         self.out.put(line, encode(message), wait=True)
 
     def room_came(self) -> None:

@@ -412,7 +412,7 @@ TRANSPORTS_STDIO: Edits = [
     ("return self.out.full or ", "return "),
     ("            request.news.close()", "            pass"),
     ("            if request is None:\n                return\n", ""),
-    ("        if line.cancelled:\n            raise Cancelled()\n        self.out", "        self.out"),
+    ("            self._changed.notify_all()  # it may be waiting for the reader", "            pass"),
     ("                request.news.end()", "                pass"),
     (" or self.in_flight and self._running), GRACE)", "), GRACE)"),
     ('        self._cancel_all("the server stops")\n', ""),
@@ -431,8 +431,12 @@ TRANSPORTS_PROCESS: Edits = [
 ]
 
 TRANSPORTS_OUTBOX: Edits = [
-    ("if not news.due and not self.gone:", "if True:"),
-    ("            while wait and self.full and not self.gone:", "            while False:"),
+    ("if not news.due:", "if True:"),
+    ("            while wait and self._unsent", "            while False and self._unsent"),
+    ("MUCH // 2 and not self._forsaken(piece):", "MUCH // 2:"),
+    ("self._unsent > MUCH // 2", "self.full"),
+    ("            if self._forsaken(piece):", "            if False:"),
+    ("return self.gone or piece", "return piece"),
     ("            if self.writing:\n                return\n", ""),
     ("        if here:\n            self._write()", "        if True:\n            self._write()"),
     ("        if request is not None and request.cancelled:\n            return\n", ""),
