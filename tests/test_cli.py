@@ -200,6 +200,25 @@ class Serving(unittest.TestCase):
 
         self.assertEqual(self.served("--health", "/healthz", ask=send), 200)
 
+    def test_eras_and_sessions(self):
+        self.module("mine", "from mcp_ref import Server\nserver = Server('mine', '1')\n")
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize",
+                           "params": {"protocolVersion": "2025-11-25", "capabilities": {}}})
+
+        def send(client, _):
+            client.send((f"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: */*\r\n"
+                         f"Content-Length: {len(body)}\r\n\r\n{body}").encode())
+            reply = client.response()
+            client.request(message("server/discover"))
+            return reply.status, "mcp-session-id" in reply.headers, client.response().status
+
+        for options, expected in (((), (200, True, 200)), (("--era", "dual"), (200, True, 200)),
+                                  (("--era", "modern"), (400, False, 200)),
+                                  (("--legacy-sessions", "off"), (200, False, 200)),
+                                  (("--legacy-sessions=on",), (200, True, 200))):
+            with working_in(self.folder):
+                self.assertEqual(self.served("mine", *options, ask=send), expected, options)
+
     def test_what_cannot_be_served(self):
         self.module("broken", "\n1/0")
         self.module("painted", "raise ValueError('\\x1b[31m')")

@@ -20,6 +20,7 @@ from unittest import mock
 
 from mcp_ref import Server
 from mcp_ref.base.meta import SUBSCRIPTION_ID
+from mcp_ref.base.request import Request
 from mcp_ref.lib.strict_json import NotJson, decode
 from mcp_ref.patterns import subscriptions
 from mcp_ref.transports import outbox, stdio
@@ -158,6 +159,7 @@ class Framing(StdioCase):
         lines = self.serve(echo_server())
         body = json.dumps(call("echo", text=text), ensure_ascii=False).encode()
         self.assertIn("\u2028".encode(), body)
+        self.assertEqual(lines.ask(body.replace(b", ", b",\r") + b"\n")["id"], 1)
         lines.send(body + b"\r\n")
         raw = lines.raw()
         self.assertEqual(json.loads(raw)["result"]["content"][0]["text"], text)
@@ -169,7 +171,7 @@ class Framing(StdioCase):
         data = b"".join(line(call("echo", id=number, text="x" * number)) for number in range(30))
         for start in range(0, len(data), 97):
             lines.send(data[start:start + 97])
-        self.assertEqual([lines.receive()["id"] for _ in range(30)], list(range(30)))
+        self.assertEqual({lines.receive()["id"] for _ in range(30)}, set(range(30)))
 
     def test_blank_lines_are_passed_over(self):
         lines = self.serve(echo_server())
@@ -434,9 +436,37 @@ class SlowReader(StdioCase):
             sending.start()
             self.assert_soon(lambda: self.running.out._unsent > 100_000 and not self.running._watched)
             self.assertLess(self.running.out._unsent, 200_000)
-            self.assertEqual([lines.receive()["id"] for _ in range(200)], list(range(200)))
+            self.assertEqual({lines.receive()["id"] for _ in range(200)}, set(range(200)))
             sending.join()
             self.assert_alive(lines)
+
+    def test_it_is_read_on_when_less_is_unread(self):
+        server = full_server()
+
+        @server.tool
+        def large() -> str:
+            return "x" * 300_000
+
+        with mock.patch.object(outbox, "MUCH", 700_000):
+            lines = self.serve(server)
+            self.running.send({"method": "x" * 300_000})  # whoever writes this has nothing else to do
+            lines.wait()
+            lines.send(*(call("large", id=number) for number in range(3)))
+            self.assert_soon(lambda: self.running.out.full and not self.running._running)
+            lines.send(call("echo", id=3))
+            self.assertEqual({lines.receive().get("id") for _ in range(5)}, {None, 0, 1, 2, 3})
+
+    def test_what_is_sent_beside_answers(self):
+        lines = self.serve(waiting_server())
+        self.running.send({"jsonrpc": "2.0", "id": 99, "result": {}})  # of no request, so that it is not sent
+        lines.send(call("wait", id=1))
+        self.assertTrue(self.running.mcp.begun.acquire(timeout=SECONDS))
+        self.running.send({"jsonrpc": "2.0", "id": 5, "method": "ping"})
+        self.running.send({"jsonrpc": "2.0", "id": 1, "result": {"early": True}})
+        self.assertEqual(lines.receive()["method"], "ping")
+        self.assertEqual(lines.receive()["result"], {"early": True})
+        self.assertEqual(self.running.in_flight, {})
+        self.running.mcp.let_go.set()
 
     def test_who_sends_notifications_waits_for_the_reader(self):
         server = full_server()
@@ -448,13 +478,20 @@ class SlowReader(StdioCase):
                 ctx.log("error", "x" * 80_000)
                 sent.append(number)
 
-        with mock.patch.object(outbox, "MUCH", 100_000):
+        with mock.patch.object(outbox, "MUCH", 200_000):
             lines = self.serve(server)
             lines.send(call("echo", id=0, text="x" * 80_000), asking("tell", "token", "error", 1))
             self.assert_soon(lambda: self.running.out._unsent > 100_000)
             self.assertLess(len(sent), 5)
             got = [lines.receive() for _ in range(12)]
             self.assertEqual([each.get("id") for each in got], [0, *[None] * 10, 1])
+            lines.send(call("echo", id=0, text="x" * 80_000), asking("tell", "token", "error", 1))
+            self.assert_soon(lambda: self.running.out._unsent > 100_000)
+            lines.send(cancelled(1))  # who waits so is let go, whether or not anything is read
+            self.assert_soon(lambda: self.running._running == 1)  # that of the one who writes
+            self.assertLess(len(sent), 15)
+            self.assertEqual(lines.receive()["id"], 0)
+            self.assert_soon(lambda: not self.running.out.writing)
 
 
 @not_on_wasm("there are no threads")
@@ -524,6 +561,15 @@ class Subscriptions(StdioCase):
         self.assertEqual((notification["method"], notification["params"]["requestId"]), ("notifications/cancelled", 1))
         self.assert_alive(lines)
         self.assertEqual((len(server.subscriptions), self.running.in_flight), (0, {}))
+
+    def test_one_that_was_cancelled_before_it_began(self):
+        server = echo_server()
+        self.serve(server)
+        request = Request(bytes)
+        request.cancelled = True
+        made = server.subscriptions.open(1, {"toolsListChanged": True}, ["toolsListChanged"], bool, lambda _: None)
+        self.running.out.listen(request, made)
+        self.assertEqual(len(server.subscriptions), 0)
 
     def test_its_handlers_places_are_not_taken(self):
         with mock.patch.object(stdio, "HANDLERS", 1):
@@ -811,6 +857,21 @@ class Streams(unittest.TestCase):
         out = io.BytesIO()
         echo_server().serve_stdio(io.BytesIO(b"x" * 100), out, max_line=99)
         self.assertIn(b"at most 99 octets", out.getvalue())
+
+    def test_what_a_buffer_has_read_already(self):
+        (source, write), (read, sink) = os.pipe(), os.pipe()
+        lines = Lines(write, read)
+        lines.send(self.SENT)
+        with open(source, "rb") as source, open(sink, "wb") as sink:
+            source.peek()
+            serving = threading.Thread(target=echo_server().serve_stdio, args=(source, sink))
+            serving.start()
+            try:
+                self.assertEqual([lines.receive().get("id") for _ in range(3)], [1, None, 2])
+            finally:
+                lines.end()
+                serving.join(SECONDS)
+                lines.close()
 
     def test_pipes_that_do_not_block(self):
         (source, write), (read, sink) = os.pipe(), os.pipe()

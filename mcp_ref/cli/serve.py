@@ -145,10 +145,10 @@ def _serve(options: argparse.Namespace) -> int:
             server.set_state_ttl(options.state_ttl)
         if options.era is not None:
             server.set_era(options.era)
+        if keys:
+            server.set_state_keys(keys)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    if keys:
-        server.set_state_keys(keys)
     if options.trace:
         server.on_trace = lambda line: print(line, file=sys.stderr, flush=True)
     ended = _over_http(server, options) if streams is None else _over_stdio(server, options, streams)
@@ -160,7 +160,7 @@ def _serve(options: argparse.Namespace) -> int:
 
 def _take_over(options: argparse.Namespace) -> Any:
     """Standard input and output, before anything of the server's is imported that could print."""
-    from ..transports.stdio import take_over
+    from ..transports.process import take_over
 
     for name, default in options.of_http.items():
         if getattr(options, name) != default:

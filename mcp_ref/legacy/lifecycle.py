@@ -86,17 +86,14 @@ def phase(request: Request, state: State) -> None:
         raise InvalidRequest("Invalid Request: this session is initialized already")
     if kept(state, request) and not begun and request.method not in (
             ("initialize", "ping") if found is not None or head is None else ("initialize",)):
-        where = "" if head is None else " and send its Mcp-Session-Id from then on"
-        raise InvalidRequest(f"Invalid Request: initialize comes first; send it{where}{_modern(state)}")
+        carried = "" if head is None else ", whose Mcp-Session-Id every message after it carries"
+        modern = "" if state.era == "legacy" else f"; {', '.join(state.versions)} needs neither"
+        raise InvalidRequest(f"Invalid Request: initialize comes first and begins a session{carried}{modern}")
     if isinstance(request.message, list):
         if found is None or found.version not in (V2503, V2411):
             raise InvalidRequest(f"Invalid Request: a batch is for sessions of {V2503} alone")
         if not 0 < len(request.message) <= MAX_BATCH:
             raise InvalidRequest(f"Invalid Request: a batch has 1 to {MAX_BATCH} messages")
-
-
-def _modern(state: State) -> str:
-    return "" if state.era == "legacy" else f"; or speak {', '.join(state.versions)}, which needs none of it"
 
 
 def prepare(request: Request, session: Session) -> None:

@@ -38,7 +38,7 @@ from .connection import ANSWERING, ARRIVING, IDLE, LEAVING, LISTENING, READ, SER
 from .endpoint import Endpoint
 from .loop import IN_A_ROW, Loop
 from .outgoing import octets
-from .signals import wait_for_signal
+from .process import wait_for_signal
 
 __all__ = ["HTTPServer", "Limits", "wait_for_signal"]
 

@@ -24,7 +24,8 @@ from ..patterns.subscriptions import Subscription
 from .loop import Loop, Then
 
 MUCH = 4 * 1024 * 1024
-"""Octets unread beyond which nothing more is read, and who sends notifications waits."""
+"""Octets unread beyond which nothing more is read. Who sends notifications waits beyond half as many, so that their
+cancellation is heard."""
 AT_ONCE = 64 * 1024
 
 
@@ -88,7 +89,7 @@ class Outbox:
     def put(self, request: Optional[Request], octets: bytes, last: bool = False, wait: bool = False,
             here: bool = True) -> None:
         """Have a message written after all that waits. last: the request is over with it. wait: while much is unread.
-        here: by this thread, if nobody is writing. Raises Cancelled when the reader is gone."""
+        here: by this thread, if nobody is writing. Raises Cancelled when the reader is gone, or the request is."""
         self._put(Piece(request, octets, last), wait, here)
 
     def listen(self, request: Request, subscription: Subscription) -> None:
@@ -101,15 +102,15 @@ class Outbox:
 
     def _wake(self, request: Request, news: News) -> None:
         """Called with the lock of the subscription held, so that nothing is taken here."""
-        if not news.due and not self.gone:
+        if not news.due:
             news.due = True
             self._put(Piece(request, b"", False, news), wait=False, here=False)
 
     def _put(self, piece: Piece, wait: bool, here: bool) -> None:
         with self._changed:
-            while wait and self.full and not self.gone:
+            while wait and self._unsent > MUCH // 2 and not self._forsaken(piece):
                 self._changed.wait()
-            if self.gone:
+            if self._forsaken(piece):
                 if piece.news is not None:
                     return
                 raise Cancelled()
@@ -122,6 +123,9 @@ class Outbox:
             self._write()
         else:
             self._channel.loop.submit(self._write)
+
+    def _forsaken(self, piece: Piece) -> bool:
+        return self.gone or piece.request is not None and piece.request.cancelled
 
     def _write(self) -> Then:
         """Write some of what waits; whoever has a message of its own does no more than that."""

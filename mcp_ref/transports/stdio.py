@@ -20,13 +20,11 @@ from __future__ import annotations
 
 import collections
 import io
-import os
 import socket
-import sys
 import threading
 from functools import partial
 from selectors import EVENT_READ
-from typing import Any, BinaryIO, Callable, Deque, Dict, Optional, Tuple
+from typing import Any, BinaryIO, Callable, Deque, Dict, Optional
 
 from ..base.errors import InvalidRequest
 from ..base.peer import Peer
@@ -37,7 +35,7 @@ from ..patterns.subscriptions import Subscription
 from .endpoint import MAX_BODY
 from .loop import Loop, Then, Work
 from .outbox import AT_ONCE, Outbox
-from .signals import Bell, wait_for_signal
+from .process import Bell, take_over, wait_for_signal
 
 HANDLERS = 64
 WAITING = 1024
@@ -128,8 +126,6 @@ class StdioServer(Peer):
     def _ready(self, _events: int) -> None:
         try:
             data = self._read(AT_ONCE)
-        except BlockingIOError:
-            return
         except OSError:
             data = b""
         if data is not None:
@@ -268,6 +264,8 @@ class StdioServer(Peer):
         request = super().cancel(request_id, reason)
         if isinstance(request, Line) and request.news is not None:
             request.news.close()
+        with self._changed:
+            self._changed.notify_all()  # it may be waiting for the reader
         return request
 
     # Sending, from any thread
@@ -283,8 +281,6 @@ class StdioServer(Peer):
 
     def notify(self, line: Line, message: Dict[str, Any]) -> None:
         """Send a notification of a request. Raises Cancelled where nobody waits for it, and what `encode` raises."""
-        if line.cancelled:
-            raise Cancelled()
         self.out.put(line, encode(message), wait=True)
 
     def room_came(self) -> None:
@@ -334,23 +330,6 @@ def _pump(read: Callable[[int], Optional[bytes]], into: socket.socket) -> None:
                 into.sendall(data)
         except (OSError, ValueError):
             return
-
-
-def take_over() -> Tuple[BinaryIO, BinaryIO]:
-    """The process's standard input and output, taken from it: from now on what it and its children read there is
-    empty, and what they write there goes to standard error. What was printed and not yet flushed goes there too."""
-    while True:
-        null = os.open(os.devnull, os.O_RDWR)
-        if null > 2:  # whichever of the three was closed is open now, and cannot become another file
-            break
-    source, sink = os.dup(0), os.dup(1)
-    os.dup2(null, 0)
-    os.dup2(2, 1)
-    os.close(null)
-    if sys.stdout is not None:
-        sys.stdout.flush()
-    sys.stdout = sys.stderr
-    return open(source, "rb", buffering=0), open(sink, "wb", buffering=0)
 
 
 def serve_stdio(mcp: Serving, source: Optional[BinaryIO] = None, sink: Optional[BinaryIO] = None,

@@ -1,11 +1,13 @@
-"""Until when a process serves: waiting for the signals that tell it to stop."""
+"""What a server takes of the process it is: the signals that end it and, on stdio, its standard streams (STDIO-03)."""
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
+import sys
 import threading
-from typing import Callable, Optional
+from typing import BinaryIO, Callable, Optional, Tuple
 
 STOPS = (signal.SIGINT, signal.SIGTERM)
 
@@ -49,3 +51,18 @@ def wait_for_signal(announce: Callable[[], None], bell: Optional[Bell] = None) -
         if main:
             signal.set_wakeup_fd(-1)
         bell.close()
+
+
+def take_over() -> Tuple[BinaryIO, BinaryIO]:
+    """The process's standard input and output, taken from it: from now on what it and its children read there is
+    empty, and what they write there goes to standard error. What was printed and not yet flushed goes there too."""
+    while True:
+        null = os.open(os.devnull, os.O_RDWR)
+        if null > 2:  # whichever of the three was closed is open now, and cannot become another file
+            break
+    source, sink = os.dup(0), os.dup(1)
+    os.dup2(null, 0)
+    os.dup2(2, 1)
+    os.close(null)
+    sys.stdout = sys.stderr
+    return open(source, "rb", buffering=0), open(sink, "wb", buffering=0)
