@@ -30,6 +30,7 @@ from ..base.log import log
 from ..base.meta import checked_extensions
 from ..base.request import Answer, Request
 from ..lib.token_bucket import RateLimits
+from ..patterns.relay import Bus, Relay
 from ..patterns.state_sealer import StateSealer, random_key
 from ..patterns.subscriptions import LIST_CHANGED, RESOURCE_UPDATED, Subscriptions
 from ..serve import serve
@@ -45,7 +46,8 @@ if TYPE_CHECKING:
     import os
 
     from ..authorization.resource_server import ResourceServer
-    from ..transports.http_server import Limits
+    from ..transports.http_server import HTTPServer, Limits
+    from ..transports.wsgi import WSGIApp
     from .folders import FolderTemplate
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -83,6 +85,8 @@ class Server:
     auth: a ResourceServer (authorization.resource_server) that every HTTP request must satisfy; None for a server open
         to all. Stdio asks for no token (AUTH-02).
     extensions: identifier to settings of the extensions it supports, as {"com.example/map": {}}, which it advertises.
+    bus: what carries change notifications to the streams of all processes that serve this server, such as
+        transports.bus.UnixBus(path), or whatever has its two methods (patterns.relay.Bus); None for one process.
 
     Raises ValueError or TypeError for an argument that cannot be used.
     """
@@ -95,7 +99,7 @@ class Server:
                  page_size: Optional[int] = None, max_subscriptions: int = 4096, cors: Sequence[str] = (),
                  rate_limits: Optional[Mapping[str, float]] = None, logging: bool = False,
                  auth: "Optional[ResourceServer]" = None,
-                 extensions: Optional[Mapping[str, Mapping[str, Any]]] = None) -> None:
+                 extensions: Optional[Mapping[str, Mapping[str, Any]]] = None, bus: Optional[Bus] = None) -> None:
         info = server_info(name=name, version=version, title=title, description=description, websiteUrl=website_url,
                            icons=icons)
         default = hints(ttl_ms, cache_scope)
@@ -118,6 +122,8 @@ class Server:
             rate_limits=RateLimits(rate_limits) if rate_limits else None,
             state_sealer=state_sealer, cursor_sealer=cursor_sealer,
             subscriptions=Subscriptions(whole("max_subscriptions", max_subscriptions, 0), info))
+        self.relay = Relay(self.state.subscriptions, bus)
+        self._running: "List[HTTPServer]" = []
         self._refreshing = threading.Lock()
         self._refresh()
 
@@ -324,11 +330,11 @@ class Server:
     def _changed(self, member: str) -> None:
         """The list changed that subscribers ask for by this member of their filter."""
         self._refresh()
-        self.state.subscriptions.publish(LIST_CHANGED[member])
+        self.relay.announce(LIST_CHANGED[member])
 
     def notify_resource_updated(self, uri: str) -> None:
         """Tell subscribers of `uri`, or of a template that it matches, that the resource changed."""
-        self.state.subscriptions.publish(RESOURCE_UPDATED, uri)
+        self.relay.announce(RESOURCE_UPDATED, uri)
 
     # What it is, and serving
 
@@ -373,24 +379,58 @@ class Server:
 
     def handle(self, request: Request) -> Answer:
         """The answer to one message; what a transport calls. Raises what `serve.serve` raises."""
+        self.relay.attend()
         return serve(self.state, request)
 
     def serve(self, host: str = "127.0.0.1", port: int = 8000, *, path: str = "/mcp", origins: Iterable[str] = (),
               limits: "Optional[Limits]" = None, cors: Iterable[str] = (), keep_alive: float = 15.0,
-              health: Optional[str] = None) -> None:
+              health: Optional[str] = None, unix: Optional[str] = None) -> None:
         """Serve over HTTP until the process is told to stop, by SIGINT or SIGTERM; call it from the main thread.
 
         host, port: the address to bind, port 0 for a free one. path: of the MCP endpoint. origins: web origins let in
         beside loopback ones. cors: web origins whose pages may call it, beside the server's own. limits: bounds, see
         Limits. keep_alive: seconds after which a silent event stream has a comment. health: a path that answers GET
-        with 200, without a token and under any Host.
+        with 200, without a token and under any Host. unix: a Unix socket to serve on in place of host and port.
 
         Raises OSError where the address cannot be bound, ValueError for an argument that cannot be used.
         """
-        from ..transports.http_server import HTTPServer, wait_for_signal  # sockets only where they are used
+        from ..transports.http_server import wait_for_signal  # sockets only where they are used
 
-        with HTTPServer(self, host, port, path, origins, limits, cors, keep_alive, health) as running:
+        with self.start(host, port, path=path, origins=origins, limits=limits, cors=cors, keep_alive=keep_alive,
+                        health=health, unix=unix) as running:
             wait_for_signal(lambda: log.warning("serving %s at %s", self.name, running.url))
+
+    def start(self, host: str = "127.0.0.1", port: int = 8000, *, path: str = "/mcp", origins: Iterable[str] = (),
+              limits: "Optional[Limits]" = None, cors: Iterable[str] = (), keep_alive: float = 15.0,
+              health: Optional[str] = None, unix: Optional[str] = None) -> "HTTPServer":
+        """Serve over HTTP beside the rest of a program, on threads of its own; from any thread, and returns at once.
+
+        Returns the running HTTPServer: its `url`, its `stop`; as a context manager it stops at the end. The options,
+        and what it raises, are those of `serve`. In a process forked from this one nothing runs: start there anew.
+        """
+        from ..transports.http_server import HTTPServer
+
+        started = HTTPServer(self, host, port, path, origins, limits, cors, keep_alive, health, unix).start()
+        self._running = [each for each in self._running if not each.stopping] + [started]
+        return started
+
+    def stop(self) -> None:
+        """Stop whatever `start` began, within the grace period of its Limits; does nothing where nothing runs."""
+        for each in self._running:
+            each.stop()
+
+    def wsgi_app(self, *, path: str = "/mcp", origins: Iterable[str] = (), cors: Iterable[str] = (),
+                 max_body: Optional[int] = None, keep_alive: float = 15.0, health: Optional[str] = None) -> "WSGIApp":
+        """This server as a WSGI application, for gunicorn, waitress, mod_wsgi or a mount in another application.
+
+        path, health: below where it is mounted; "/" for the mount itself. origins: the web origins that it is reached
+        under, as "https://app.example": without them only loopback names are served. The others are those of `serve`.
+        max_body: octets of a request's body. Raises ValueError for an argument that cannot be used.
+        """
+        from ..transports.endpoint import MAX_BODY
+        from ..transports.wsgi import WSGIApp
+
+        return WSGIApp(self, path, origins, cors, MAX_BODY if max_body is None else max_body, keep_alive, health)
 
 
 def _keys(keys: Sequence[Union[str, bytes]]) -> List[Union[str, bytes]]:
