@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 import socket
 import stat
@@ -26,6 +27,8 @@ MAX_MESSAGE = 64 * 1024
 MAX_PATIENCE = 1.0
 """Seconds that a publisher waits for one that does not read. After that it is not waited for until it reads again."""
 FULL = (errno.EAGAIN, errno.ENOBUFS)
+OURS = re.compile("mcp-[0-9]+-[0-9a-f]{8}")
+"""The names of sockets; all else in the folder is left alone."""
 GONE = (errno.ECONNREFUSED, errno.ENOENT, errno.ECONNRESET)
 
 
@@ -63,7 +66,8 @@ class UnixBus:
             sender.setblocking(False)
             sender.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4 * MAX_MESSAGE)
             for name in os.listdir(self.path):
-                self._send(sender, name, message)
+                if OURS.fullmatch(name):
+                    self._send(sender, name, message)
 
     def _send(self, sender: socket.socket, name: str, message: bytes) -> None:
         place = os.path.join(self.path, name)
@@ -100,7 +104,7 @@ class UnixBus:
             self._own.close()
         own = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         own.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 * MAX_MESSAGE)
-        self._name = f"{os.getpid()}-{secrets.token_hex(4)}"
+        self._name = f"mcp-{os.getpid()}-{secrets.token_hex(4)}"
         own.bind(os.path.join(self.path, self._name))
         os.chmod(os.path.join(self.path, self._name), 0o600)
         self._own, self._pid = own, os.getpid()

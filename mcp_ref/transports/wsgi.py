@@ -84,7 +84,7 @@ class Exchange:
         self._body: Optional[bytes] = None
         self._fault: Optional[HTTPError] = None
         self._request = Request(self._read_body, self._head, endpoint=self._endpoint)
-        self._happened: "queue.Queue[Union[bytes, Answer, None]]" = queue.Queue(QUEUED)
+        self._happened: "queue.Queue[Union[bytes, Answer]]" = queue.Queue(QUEUED)
 
     def run(self) -> Iterable[bytes]:
         """The body of the answer, whose head is given to start_response."""
@@ -139,24 +139,19 @@ class Exchange:
             self._request.notify = None
             return self._answer(self._app.mcp.handle(self._request))
         first = self._happened.get()
-        if isinstance(first, bytes):
-            return self._stream(self._events(first))
-        return self._answer(first or Answer.plain(refusal(500, "internal error", "the request has no answer")))
+        return self._stream(self._events(first)) if isinstance(first, bytes) else self._answer(first)
 
     def _work(self) -> None:
-        answer: Optional[Answer] = None
         try:
-            answer = self._app.mcp.handle(self._request)
-        except Cancelled:
+            self._put(self._app.mcp.handle(self._request))
+        except Cancelled:  # the iterable is closed, and nobody takes anything from it
             pass
-        finally:
-            self._put(answer)
 
     def _notify(self, message: Dict[str, Any]) -> None:
         if not self._put(sse.event(encode(message))):
             raise Cancelled()
 
-    def _put(self, happened: Union[bytes, Answer, None]) -> bool:
+    def _put(self, happened: Union[bytes, Answer]) -> bool:
         """Hand this to the server's thread, once it has room for it; False if nobody takes it any more."""
         while not self._request.cancelled:
             try:
@@ -167,15 +162,14 @@ class Exchange:
         return False
 
     def _events(self, first: bytes) -> Iterator[bytes]:
-        happened: Union[bytes, Answer, None] = first
+        happened: Union[bytes, Answer] = first
         while isinstance(happened, bytes):
             yield happened
             try:
                 happened = self._happened.get(timeout=self._app.keep_alive)
             except queue.Empty:
                 happened = sse.KEEP_ALIVE
-        if happened is not None:
-            yield sse.event(happened.body)
+        yield sse.event(happened.body)
 
     # Answering
 
