@@ -127,15 +127,14 @@ class Workers:
             if ended:
                 del self._began[process]
                 self._due.append(max(time.monotonic(), began + PACE))
-                how = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"status {status >> 8}"
-                log.warning("worker %d ended with %s; another takes its place", process, how)
+                if status:
+                    how = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"status {status >> 8}"
+                    log.warning("worker %d ended with %s; another takes its place", process, how)
 
     def _stop(self) -> None:
         for number, until in ((signal.SIGTERM, time.monotonic() + self._grace + 1.0), (signal.SIGKILL, float("inf"))):
             for process in self._began:
                 os.kill(process, number)
             while self._began and time.monotonic() < until:
-                for process in list(self._began):
-                    if os.waitpid(process, os.WNOHANG)[0]:
-                        del self._began[process]
+                self._reap()
                 time.sleep(0.01)

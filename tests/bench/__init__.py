@@ -6,7 +6,7 @@
     python3 -m tests.bench --json FILE          the figures of every round as well
     python3 -m tests.bench --strict             exit status 1 when a target is missed or could not be measured
 
-Each server is one process in the fastest set-up that its documents give, and answers the same request, a `tools/call`
+Each server is one process (mcp_ref_workers two) in the fastest set-up that its documents give, and answers the same request, a `tools/call`
 of a text tool over streamable HTTP in revision 2026-07-28, on loopback. It is started afresh in each of three rounds
 whose order alternates; the medians are quoted, with the spread of the rounds (highest less lowest, by the median). A
 figure counts only if the answer was right before and after the load and `wrk` saw no error. Memory is the highest
