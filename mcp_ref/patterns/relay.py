@@ -62,13 +62,14 @@ class Relay:
 
     def attend(self) -> None:
         """Hear the bus in this process, from the first call on."""
-        if self.bus is None or self._heard_by == os.getpid() or time.monotonic() < self._again:
+        if self._heard_by == os.getpid() or time.monotonic() < self._again:
             return
         with self._lock:
             if self._heard_by == os.getpid():
                 return
             try:
-                self.bus.subscribe(self._hear)
+                if self.bus is not None:
+                    self.bus.subscribe(self._hear)
                 self._heard_by = os.getpid()
             except Exception:
                 self._again = time.monotonic() + RETRY

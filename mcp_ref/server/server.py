@@ -379,7 +379,8 @@ class Server:
 
     def handle(self, request: Request) -> Answer:
         """The answer to one message; what a transport calls. Raises what `serve.serve` raises."""
-        self.relay.attend()
+        if self.relay.bus is not None:
+            self.relay.attend()
         return serve(self.state, request)
 
     def serve(self, host: str = "127.0.0.1", port: int = 8000, *, path: str = "/mcp", origins: Iterable[str] = (),
