@@ -60,8 +60,8 @@ _DEFINED_IN = {
 __all__ = [
     "CallCancelled", "CallHandle", "Client", "Context", "HTTPError", "HTTPServer", "InputRequired", "Introspection",
     "Limits", "McpError", "PromptResult", "ProtocolError", "ResourceNotFound", "ResourceServer", "SchemaError",
-    "Server", "Timeout", "ToolError", "ToolResult", "TransportError", "UnixBus", "accept", "assistant", "cancel", "content",
-    "decline", "form", "link", "roots", "sampling", "static_tokens", "user",
+    "Server", "Timeout", "ToolError", "ToolResult", "TransportError", "UnixBus", "accept", "assistant", "cancel",
+    "content", "decline", "form", "link", "roots", "sampling", "static_tokens", "user",
 ]
 
 
