@@ -15,13 +15,13 @@ import re
 import sys
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
-from .base.errors import HTTPError, McpError, ProtocolError
+from .base.errors import McpError, ProtocolError
 from .base.headers import NAMED_BY
 from .base.request import Answer, Request
-from .ladder import ASIDE, HANDLER, LADDER, Rung, rungs_of
+from .ladder import ASIDE, HANDLER, LADDER, LEGACY, SERVED, Rung, passed
 from .lib.text import shown
 
-ALL = (*LADDER, HANDLER, ASIDE)
+ALL = (*LADDER, HANDLER, *LEGACY, SERVED, ASIDE)
 SITE = re.compile(r"^(?:https?://modelcontextprotocol\.io)?/?(?:specification/)?(?:(?:\d{4}-\d\d-\d\d|draft)/)?"
                   r"|\.mdx?(?=#|$)")
 IDS = re.compile(r"\b([A-Z]+)-(\d\d)\b(?: to (?:\1-)?(\d\d)\b|\.\.(\d\d)\b)?")
@@ -80,7 +80,8 @@ def _marked(rung: Rung, topic: str) -> List[bool]:
 
 def _rung(rung: Rung, topic: str = "") -> str:
     number = "-" if rung is ASIDE else ALL.index(rung)
-    lines = [f"{number} {rung.name}{' (HTTP only)' if rung.http else ''}", f"    asks     {rung.asks}"]
+    notes = ["HTTP only"] * rung.http + [rung.era] * bool(rung.era)
+    lines = [f"{number} {rung.name}{' (' + ', '.join(notes) + ')' if notes else ''}", f"    asks     {rung.asks}"]
     marks = _marked(rung, topic) or [False] * len(rung.answers)
     for (status, code, when), marked in zip(rung.answers, marks):
         lines.append(f"{'  > ' if marked else '    '}answers  {status}{'' if code is None else f' {code}'}  {when}")
@@ -180,19 +181,19 @@ def trace(request: Request, error: Optional[McpError], answer: Optional[Answer],
     the name of what it calls, and no other value; nor can it make the line more than one: what holds a blank is
     quoted, and what is long is cut.
     """
-    names = [*(rung.name for rung in rungs_of(request)), HANDLER.name]
+    names = passed(request)
     what = f"{_plain(request.method) or '?'} id={shown(request.id) if request.id is not None else '-'}:"
-    passed = [f"{name} ok" for name in names[:names.index(request.rung)]] if request.rung in names else []
+    good = [f"{name} ok" for name in names[:names.index(request.rung)]] if request.rung in names else []
     end = " ".join([*_handled(request), f"{seconds * 1000:.1f} ms"])
     if error is None:
         last = f"{request.rung} ok " if answer is not None else "handler "
-        return " ".join([what, *passed, f"{last}-> {_came_to(answer)}", end])
+        return " ".join([what, *good, f"{last}-> {_came_to(answer)}", end])
     code = f"{error.code} " if isinstance(error, ProtocolError) else ""
-    status = error.status if isinstance(error, (ProtocolError, HTTPError)) else 500
+    status = 500 if answer is None else answer.status
     message: Any = error.message if isinstance(error, ProtocolError) else ""
     if not isinstance(message, str) or not message.isprintable() or len(message) > 200:
         message = shown(message, 200)
-    return " ".join([what, *passed, f"{request.rung} NO -> {status} {code}{message}".rstrip(), end])
+    return " ".join([what, *good, f"{request.rung} NO -> {status} {code}{message}".rstrip(), end])
 
 
 def _plain(text: str) -> str:

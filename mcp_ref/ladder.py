@@ -5,7 +5,10 @@ that becomes the answer; the first that raises answers. What is long, a codec or
 is what the server climbs, and what `explain`, the trace and the tests read, so that none of them can drift from it.
 
 What does not climb is no message, and stands in a row of its own, ASIDE: `serve` answers it ahead of the ladder. A
-notification climbs as far as framing and ends there with 202.
+notification climbs as far as the era and ends there with 202.
+
+The era is asked of each message by itself. One of the revisions before 2026-07-28 leaves the ladder there for LEGACY, a
+shorter one; so do GET and DELETE, which only those have, once they are in and their Accept is heard.
 
 Implements, rung by rung, the ids that the table names.
 """
@@ -36,7 +39,9 @@ from .base.meta import (
     malformed,
 )
 from .base.request import Head, Request
-from .base.versioning import HEADER
+from .base.versioning import HEADER, LATEST
+from .base.versioning import LEGACY as LEGACY_VERSIONS
+from .legacy.lifecycle import call, named_session, phase, revision, session
 from .lib.media import accepts, is_json
 from .lib.strict_json import NotJson, decode
 from .lib.text import shown
@@ -61,13 +66,15 @@ def door(request: Request, state: State) -> None:
         known_origin(head, endpoint)
         if head.target.split("?", 1)[0] != endpoint.path:
             raise refusal(404, "not found", f"the MCP endpoint of this server is {endpoint.path}")
-        if head.method != "POST":
-            raise refusal(405, "method not allowed", "the MCP endpoint takes POST", [("Allow", "POST")])
+        if head.method != "POST" and head.method not in taken_methods(head, state):
+            taken = taken_methods(head, state)
+            raise refusal(405, "method not allowed", f"the MCP endpoint takes {' and '.join(taken)}",
+                          [("Allow", ", ".join(taken))])
         if coding is not None and length is not None:
             raise refusal(400, "bad request", "Content-Length beside Transfer-Encoding")
         if coding is not None and coding.lower() != "chunked":
             raise refusal(400, "bad request", "the only Transfer-Encoding taken is chunked")
-        if coding is None and length is None:
+        if coding is None and length is None and head.method == "POST":
             raise refusal(411, "length required", "Content-Length or Transfer-Encoding: chunked is required")
         if length is not None and not (length.isascii() and length.isdigit()):
             raise refusal(400, "bad request", "Content-Length must be one decimal number")
@@ -75,6 +82,12 @@ def door(request: Request, state: State) -> None:
             raise endpoint.too_large()
     if state.auth is not None:
         state.auth.authorize(request, state.scopes_of)
+
+
+def taken_methods(head: Head, state: State) -> Tuple[str, ...]:
+    """The HTTP methods of the endpoint: GET and DELETE are for sessions, of which 2026-07-28 has none."""
+    sessions = state.era != "modern" and state.legacy_sessions and head.headers.get(HEADER) not in state.versions
+    return ("POST", "GET", "DELETE") if sessions else ("POST",)
 
 
 def known_host(head: Head, endpoint: Endpoint) -> None:
@@ -96,17 +109,25 @@ def known_origin(head: Head, endpoint: Endpoint) -> None:
 
 
 def accept(request: Request, state: State) -> None:
-    """Accept takes both content types that an answer can have."""
-    assert request.head is not None
-    if not accepts(request.head.headers.get("accept", ""), (JSON, EVENT_STREAM)):
-        raise HTTPError(406, '{"error": "not acceptable", "detail": '
-                             '"POST requires Accept: application/json, text/event-stream"}')
+    """Accept takes the content types that an answer can have: both of them for a POST, but to a session's address."""
+    head = request.head
+    assert head is not None
+    if head.method == "POST":
+        if not accepts(head.headers.get("accept", ""), (JSON, EVENT_STREAM)) and (
+                state.era == "modern" or not named_session(head)[1]):
+            raise HTTPError(406, '{"error": "not acceptable", "detail": '
+                                 '"POST requires Accept: application/json, text/event-stream"}')
+        return
+    request.legacy = True
+    if head.method == "GET" and not accepts(head.headers.get("accept", ""), (EVENT_STREAM,)):
+        raise refusal(406, "not acceptable", "GET requires Accept: text/event-stream")
 
 
 def framing(request: Request, state: State) -> None:
     """The body is declared as JSON, and is one JSON-RPC 2.0 request or notification.
 
-    Sets id, method and params; an id that can be read before anything is refused, so that the refusal carries it.
+    What only the revisions before 2026-07-28 have, a response or a batch, is left to the era to judge. Sets id, method
+    and params; an id that can be read before anything is refused, so that the refusal carries it.
     """
     if request.head is not None and not is_json(request.head.headers.get("content-type", "")):
         raise refusal(415, "unsupported media type", "Content-Type must be application/json")
@@ -114,6 +135,22 @@ def framing(request: Request, state: State) -> None:
         message = decode(request.read_body())
     except NotJson as error:
         raise ParseError(f"Parse error: {error}") from None
+    single = type(message) is dict and "method" in message
+    if not single and state.era != "modern" and (type(message) is list or is_response(message)):
+        request.message = message
+        return
+    frame(request, message)
+    if request.peer is not None and request.id is not None:
+        request.peer.begin(request)
+
+
+def is_response(message: Any) -> bool:
+    """Whether a message means to be a response."""
+    return isinstance(message, dict) and "method" not in message and ("result" in message or "error" in message)
+
+
+def frame(request: Request, message: Any) -> None:
+    """One object; jsonrpc 2.0; method; id; params an object."""
     if not isinstance(message, dict):
         raise InvalidRequest("Invalid Request: body must be a single JSON-RPC request object")
     has_id = "id" in message
@@ -132,6 +169,27 @@ def framing(request: Request, state: State) -> None:
     if not isinstance(params, dict):
         raise InvalidParams("Invalid params: params must be an object")
     request.params = params
+
+
+def era(request: Request, state: State) -> None:
+    """Which era the message belongs to, whatever came before it: to 2026-07-28 where its `_meta` or its header says so.
+
+    server/discover says so by itself, since no revision before has it. Sets legacy and outlives.
+    """
+    if state.era == "modern":
+        return
+    fields = request.params.get("_meta")
+    named = None if request.head is None else request.head.headers.get(HEADER)
+    modern = state.era == "dual" and (
+        request.method == "server/discover"
+        or isinstance(fields, dict) and PROTOCOL_VERSION in fields
+        or named in state.versions
+        # a revision that nobody here knows: whoever names a session means one before
+        or bool(named) and named not in LEGACY_VERSIONS and named_session(request.head)[0] is None)
+    if not modern:
+        request.legacy = request.outlives = True
+    elif not request.method:
+        frame(request, request.message)
 
 
 def version(request: Request, state: State) -> None:
@@ -208,11 +266,12 @@ def method(request: Request, state: State) -> None:
 
 
 class Rung(NamedTuple):
-    """One row of the ladder.
+    """One row of the ladder, or of LEGACY.
 
     name; asks: what it asks; answers: (HTTP status, JSON-RPC code or None, when) of each refusal; page: of the
     specification; ids: rows of spec/requirements.tsv; http: whether stdio does without it; notifications: whether they
-    climb it too, and after the last such rung end with 202; check: the rule, None for what is not climbed.
+    climb it too, and after the last such rung end with 202; check: the rule, None for what is not climbed; era: whose
+    messages are asked, "" for those of both.
     """
 
     name: str
@@ -223,22 +282,25 @@ class Rung(NamedTuple):
     http: bool
     notifications: bool
     check: Optional[Callable[[Request, State], None]]
+    era: str = ""
 
 
 STREAMABLE = "basic/transports/streamable-http"
+MODERN_ERA, LEGACY_ERA = LATEST, "before " + LATEST
 
 LADDER: Tuple[Rung, ...] = (
     Rung("octets", "a head that is HTTP/1.1, in time, of bounded size; a free place",
          ((400, None, "no head of HTTP/1.1, or cut short"), (408, None, "did not arrive in time"),
           (431, None, "head too large"), (503, None, "too many connections (Retry-After)")),
          STREAMABLE + "#sending-messages", (), True, True, octets),
-    Rung("door", "Host and Origin, path, POST, length and size of the body, authorization",
+    Rung("door", "Host and Origin, path, POST (where there are sessions GET and DELETE too), length and size of the body, "
+         "authorization",
          ((400, None, "no single Host, bad length, two tokens"), (403, None, "foreign Host or Origin, scope missing"),
-          (404, None, "another path"), (405, None, "not POST (Allow: POST)"), (411, None, "no length"),
+          (404, None, "another path"), (405, None, "another method (Allow)"), (411, None, "no length"),
           (413, None, "too large"), (401, None, "no valid token"), (503, None, "no way to verify tokens now")),
          STREAMABLE + "#security--endpoint",
          ("HTTP-01", "HTTP-02", "HTTP-03", "HTTP-91", "HTTP-92"), True, True, door),
-    Rung("accept", "Accept takes application/json and text/event-stream",
+    Rung("accept", "Accept takes application/json and text/event-stream, of a GET the latter; of a DELETE nothing is asked",
          ((406, None, "either is missing or has q=0"),),
          STREAMABLE + "#sending-messages", ("HTTP-08",), True, True, accept),
     Rung("framing", "Content-Type is JSON; the body arrives; strict UTF-8 JSON; one object; jsonrpc 2.0; method; id; "
@@ -249,24 +311,29 @@ LADDER: Tuple[Rung, ...] = (
           (400, -32600, "no JSON-RPC request or notification"), (400, -32602, "params is no object")),
          "basic/index#messages", ("BASE-02", "BASE-03", "BASE-04", "HTTP-10", "TRANS-01"), False, True,
          framing),
+    Rung("era", "which revision the message is of: 2026-07-28 where _meta has its protocolVersion, the header names it or "
+         "a revision that nobody knows, or it is server/discover; any other leaves here for the rungs of the eras before",
+         ((400, -32600, "a batch or a response whose header names 2026-07-28"),),
+         "basic/versioning#protocol-version-negotiation", (), False, True, era),
     Rung("version", "version header and _meta are there, say the same version, and it is implemented",
          ((400, -32020, "no header"), (400, -32022, "the header's is not implemented, and _meta names none"),
           (400, -32602, "no _meta, or no version in it"), (400, -32020, "the two differ"),
           (400, -32022, "not implemented; data names the supported ones")),
          "basic/versioning#protocol-version-negotiation",
          ("VERS-01", "META-06", "META-08", "HTTP-23", "HTTP-24", "HTTP-25", "HTTP-26", "HTTP-28", "HTTP-79"),
-         False, False, version),
+         False, False, version, MODERN_ERA),
     Rung("meta", "clientCapabilities is an object; clientInfo, logLevel, progressToken well-formed where given",
          ((400, -32602, "not so"),),
-         "basic/index#meta", ("META-07", "META-08", "META-09", "LOG-07", "PROG-01"), False, False, meta),
+         "basic/index#meta", ("META-07", "META-08", "META-09", "LOG-07", "PROG-01"), False, False, meta, MODERN_ERA),
     Rung("mirrors", "Mcp-Method, Mcp-Name and Mcp-Param-* equal, once decoded, what the body says",
          ((400, -32020, "missing, repeated, malformed or different"),),
          STREAMABLE + "#server-validation",
          ("HTTP-65", "HTTP-66", "HTTP-75", "HTTP-77", "HTTP-78", "HTTP-80", "HTTP-81", "HTTP-82"), True, False,
-         mirrors),
+         mirrors, MODERN_ERA),
     Rung("method", "the method exists and its capability is advertised",
          ((404, -32601, "not so; to initialize, with the supported versions"),),
-         STREAMABLE + "#protocol-version-header", ("HTTP-27",), False, False, method),
+         STREAMABLE + "#protocol-version-header", ("HTTP-27",), False, False, method,
+         MODERN_ERA),
 )
 
 HANDLER = Rung(
@@ -277,7 +344,35 @@ HANDLER = Rung(
      (400, -32021, "needs capabilities that the request does not declare; data names them all"),
      (404, -32601, "raised by the handler"), (500, -32603, "the server's own fault, told to its log alone"),
      (429, 1429, "asked too often"), (503, 1503, "too many subscriptions"), (200, None, "an application's own code")),
-    "basic/index#error-codes", (), False, False, None)
+    "basic/index#error-codes", (), False, False, None, MODERN_ERA)
+
+TRANSPORTS_BEFORE, LIFECYCLE_BEFORE = "2025-11-25/basic/transports", "2025-11-25/basic/lifecycle"
+
+LEGACY: Tuple[Rung, ...] = (
+    Rung("session", "the session that is named is one of here and of the caller's",
+         ((404, None, "unknown, over, or somebody else's: the client begins a new one"),),
+         TRANSPORTS_BEFORE + "#session-management", (), False, True, session, LEGACY_ERA),
+    Rung("revision", "MCP-Protocol-Version, where it is there, is a revision before 2026-07-28",
+         ((400, -32600, "it is none"),),
+         TRANSPORTS_BEFORE + "#protocol-version-header", (), True, True, revision, LEGACY_ERA),
+    Rung("call", "the method exists in these revisions, and its capability is advertised",
+         ((200, -32601, "not so; to server/discover, where 2026-07-28 is not served"),),
+         LIFECYCLE_BEFORE + "#capability-negotiation", (), False, False, call, LEGACY_ERA),
+    Rung("phase", "initialize comes first, and once; a batch in sessions of 2025-03-26",
+         ((400, -32600, "no session, initialized already, a batch elsewhere, empty or too large"),),
+         LIFECYCLE_BEFORE + "#lifecycle-phases", (), False, False, phase, LEGACY_ERA),
+)
+
+SERVED = Rung(
+    "served", "what lies beyond: the method's own parameters, the handler, and what the shim asks the client for it",
+    ((200, None, "the result; an event stream; an application's own code"), (202, None, "no answer, or by another way"),
+     (200, -32602, "unknown tool, prompt or cursor; bad arguments"), (200, -32002, "unknown resource"),
+     (200, -32601, "raised by the handler"),
+     (200, -32603, "the server's own fault; what the client cannot be asked; more rounds than there may be"),
+     (400, -32600, "the id of a request that is under way"), (400, None, "a Last-Event-ID that cannot be resumed"),
+     (403, None, "the token lacks a scope of what is called"), (409, None, "a second GET stream"),
+     (503, None, "too many event streams (Retry-After)")),
+    TRANSPORTS_BEFORE + "#sending-messages-to-the-server", (), False, False, None, LEGACY_ERA)
 
 ASIDE = Rung(
     "aside", "what is no message and climbs nothing: a health check, a browser's preflight, the metadata document; of "
@@ -291,7 +386,9 @@ _STDIO = tuple(rung for rung in LADDER if not rung.http)
 
 
 def rungs_of(request: Request) -> Tuple[Rung, ...]:
-    """The rungs that a request has to climb, by where it came from."""
+    """The rungs that a request has to climb, by where it came from and, as soon as that is known, by its era."""
+    if request.legacy:
+        return LEGACY
     return _STDIO if request.head is None else LADDER
 
 
@@ -300,7 +397,7 @@ def climb(request: Request, state: State) -> None:
 
     Called again for a request whose body was not there yet, it goes on from that rung.
     """
-    rungs: Any = rungs_of(request)
+    rungs: Any = LADDER if request.head is not None and not request.legacy else rungs_of(request)
     if request.rung:
         rungs = rungs[[rung.name for rung in rungs].index(request.rung):]
     for rung in rungs:
@@ -308,4 +405,16 @@ def climb(request: Request, state: State) -> None:
             return
         request.rung = rung.name
         rung.check(request, state)
-    request.rung = HANDLER.name
+        if request.legacy and rungs is not LEGACY:
+            request.rung = ""
+            return climb(request, state)
+    request.rung = SERVED.name if request.legacy else HANDLER.name
+
+
+def passed(request: Request) -> Tuple[str, ...]:
+    """The names of all that a request had to climb, or would have, with what lies beyond."""
+    if not request.legacy:
+        return (*(rung.name for rung in rungs_of(request)), HANDLER.name)
+    until = "era" if request.head is None or request.head.method == "POST" else "accept"
+    names = [rung.name for rung in (_STDIO if request.head is None else LADDER)]
+    return (*names[:names.index(until) + 1], *(rung.name for rung in LEGACY), SERVED.name)

@@ -17,13 +17,14 @@ import logging
 import time
 from typing import Any, Dict, Optional, Union
 
-from .base.errors import HTTPError, InternalError, McpError, ProtocolError, RateLimited, from_handler
+from .base.errors import HTTPError, InternalError, InvalidRequest, McpError, ProtocolError, RateLimited, from_handler
 from .base.log import log
 from .base.meta import stamped
 from .base.request import Answer, BodyAwaited, Head, Request
 from .base.versioning import initialize_hint
 from .explain import trace
 from .ladder import ASIDE, climb, door, known_host, known_origin
+from .legacy.serve import serve as serve_legacy
 from .lib.strict_json import encode
 from .lib.text import shown
 from .lib.trace_context import trace_context
@@ -55,7 +56,7 @@ def serve(state: State, request: Request) -> Answer:
         log.exception("%s failed (request %s)", shown(request.method), shown(request.id))
         failure = InternalError("Internal error")
         answer = refused(state, request, failure)
-    if request.cancelled:
+    if request.cancelled and not request.legacy:
         if answer.stream is not None:
             answer.stream.close()
         _tell(state, request, None, None, began)
@@ -90,7 +91,11 @@ def aside(state: State, request: Request) -> Optional[Answer]:
 
 def _served(state: State, request: Request) -> Answer:
     climb(request, state)
+    if request.legacy:
+        return serve_legacy(state, request)
     if request.id is None:
+        if request.peer is not None and request.method == "notifications/cancelled":
+            request.peer.cancel(request.params.get("requestId"), request.params.get("reason"))
         return Answer(202)
     try:
         if state.rate_limits is not None:
@@ -118,14 +123,15 @@ def refused(state: State, request: Request, error: Union[ProtocolError, HTTPErro
     if isinstance(error, HTTPError):
         return Answer.plain(error)
     body = error.body()
-    if request.method == "initialize":
-        body["message"] = f"{body['message']}. {initialize_hint(state.versions)}"
+    if request.method == "initialize" and not request.legacy:
+        body["message"] = f"{body['message']}. {initialize_hint(state.versions, state.era)}"
     message: Dict[str, Any] = {"jsonrpc": "2.0"}
     if request.id is not None:
         message["id"] = request.id
     message["error"] = body
     try:
-        return Answer(error.status, encode(message))
+        in_band = request.legacy and error.code != InvalidRequest.defined  # in those revisions an error is an answer
+        return Answer(200 if in_band else error.status, encode(message))
     except (TypeError, ValueError, RecursionError):
         log.exception("the data of an error is not JSON")
         return refused(state, request, InternalError("Internal error"))

@@ -10,15 +10,16 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from mcp_ref import serve
 from mcp_ref.base.errors import RESERVED
-from mcp_ref.ladder import ASIDE, HANDLER, LADDER
+from mcp_ref.ladder import ASIDE, HANDLER, LADDER, LEGACY, SERVED
 
 Exchange = Tuple[str, int, Optional[int]]
 
 TELL = serve._tell
 SEEN: Dict[Exchange, str] = {}
 """Each kind of exchange, and the request that showed it first. Threads share it: one write of a key each."""
-LISTED = {(rung.name, *row[:2]) for rung in (*LADDER, HANDLER, ASIDE) for row in rung.answers}
-LISTED.add(([rung.name for rung in LADDER if rung.notifications][-1], 202, None))
+LISTED = {(rung.name, *row[:2]) for rung in (*LADDER, HANDLER, *LEGACY, SERVED, ASIDE)
+          for row in rung.answers}
+LISTED.update(([rung.name for rung in rungs if rung.notifications][-1], 202, None) for rungs in (LADDER, LEGACY))
 
 
 def begin() -> None:
@@ -34,6 +35,7 @@ def begin() -> None:
 def exchange(request: Any, answer: Any) -> Exchange:
     """What a row of the ladder lists, of one request. A code of the application's own counts as none."""
     body = json.loads(answer.body) if answer.body else {}
+    body = {} if isinstance(body, list) else body  # the answers of a batch, each of which is one of a single message
     code = body["error"]["code"] if isinstance(body.get("error"), dict) else None
     listed = (request.rung, answer.status, code)
     own = code is not None and listed not in LISTED and not RESERVED[0] <= code <= RESERVED[1]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Dict, NamedTuple, Set, Tuple
 
 ROOT = Path(__file__).resolve().parent.parent
-PROTOCOL = ("base", "patterns", "transports", "authorization", "server", "client")
+PROTOCOL = ("base", "patterns", "transports", "authorization", "server", "client", "legacy")
 
 
 class Lines(NamedTuple):

@@ -100,7 +100,7 @@ class Reply(NamedTuple):
 
 def exchange(server: Any, raw: bytes, head: Optional[Head], endpoint: Optional[Endpoint] = None) -> Reply:
     """Hand octets to the core, as a transport does."""
-    sent = []
+    sent: List[Any] = []
     request = Request(lambda: raw, head, sent.append, endpoint or (Endpoint() if head else None))
     answer = server.handle(request)
     body = json.loads(answer.body) if answer.body else None
@@ -128,6 +128,47 @@ def call(server: Any, tool: str, arguments: Optional[Dict[str, Any]] = None, id:
 def stdio(server: Any, body: Any) -> Reply:
     """A message by the stdio ladder: no head."""
     return exchange(server, body if isinstance(body, bytes) else json.dumps(body).encode(), None)
+
+
+class Older:
+    """A client of a revision before 2026-07-28, whose messages reach the core over HTTP without a socket.
+
+    `initialize` begins its session; capabilities, version and more headers are what it says then and from then on.
+    """
+
+    def __init__(self, server: Any, version: str = "2025-11-25", capabilities: Optional[Dict[str, Any]] = None,
+                 **more: str) -> None:
+        self.server, self.version, self.more = server, version, more
+        self.capabilities = {"elicitation": {}, "sampling": {}, "roots": {}} if capabilities is None else capabilities
+        self.session: Optional[str] = None
+        self.count = 0
+
+    def send(self, body: Any, method: str = "POST", target: str = "/mcp", **more: Any) -> Reply:
+        """Send a message, or octets. more: headers to change, as of `headers`."""
+        raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+        fields = {"host": "127.0.0.1:8000", "content-type": "application/json", "content-length": str(len(raw)),
+                  "accept": "application/json, text/event-stream", "mcp-session-id": self.session, **self.more,
+                  **{name.replace("_", "-").lower(): value for name, value in more.items()}}
+        fields = {name: value for name, value in fields.items() if value is not None}
+        return exchange(self.server, raw, Head(method, target, fields))
+
+    def request(self, method: str, params: Optional[Dict[str, Any]] = None, **more: Any) -> Reply:
+        self.count += 1
+        return self.send({"jsonrpc": "2.0", "id": self.count, "method": method, "params": params or {}}, **more)
+
+    def notify(self, method: str, params: Optional[Dict[str, Any]] = None, **more: Any) -> Reply:
+        return self.send({"jsonrpc": "2.0", "method": method, "params": params or {}}, **more)
+
+    def call(self, tool: str, **arguments: Any) -> Reply:
+        return self.request("tools/call", {"name": tool, "arguments": arguments})
+
+    def initialize(self) -> Reply:
+        """Begin a session, and say that it is."""
+        reply = self.request("initialize", {"protocolVersion": self.version, "capabilities": self.capabilities,
+                                            "clientInfo": {"name": "older", "version": "1"}})
+        self.session = reply.headers.get("Mcp-Session-Id", self.session)
+        self.notify("notifications/initialized")
+        return reply
 
 
 class Clock:
@@ -185,9 +226,9 @@ def working_in(folder: Path) -> Iterator[None]:
                 del sys.modules[name]
 
 
-def echo_server() -> Server:
+def echo_server(**options: Any) -> Server:
     """A server with the tool `echo`, which returns its text."""
-    server = Server("echoing", "1")
+    server = Server("echoing", "1", **options)
 
     @server.tool
     def echo(ctx: Any, text: str = "") -> str:

@@ -151,7 +151,8 @@ class Tokens(unittest.TestCase):
         head = Head("POST", "/mcp", {"host": "127.0.0.1", "content-length": "9"})
         self.assertEqual(self.server.handle(Request(unread, head, None, Endpoint())).status, 401)
         self.assertEqual(self.server.handle(Request(unread, head)).status, 401, "a transport without a door")
-        self.assertEqual(get(self.server, "/mcp").status, 405)
+        self.assertEqual(get(self.server, "/mcp").status, 401, "a session's stream needs a token as well")
+        self.assertEqual(get(self.server, "/mcp", "PUT").status, 405)
         self.assertEqual(get(self.server, "/mcp", "OPTIONS").status, 405)
         self.assertEqual(get(self.server, "/other").status, 404)
 

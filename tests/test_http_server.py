@@ -345,7 +345,7 @@ class Health(Wire):
             self.assertEqual((reply.status, reply.headers["allow"]), (405, "GET, HEAD"))
         self.assertEqual(self.ask("GET /live HTTP/1.1", "Host: x", "Origin: https://evil.example").status, 403)
         self.assertEqual(self.ask("GET /live/ HTTP/1.1", "Host: localhost").status, 404)
-        self.assertEqual(self.ask("GET /mcp HTTP/1.1", "Host: localhost").status, 405)
+        self.assertEqual(self.ask("PUT /mcp HTTP/1.1", "Host: localhost").status, 405)
 
     def test_the_path(self):
         for path in ("/mcp", "live", "", "/a b", "/live?x"):

@@ -17,7 +17,7 @@ from .support import echo_server, exchange, headers, message, meta, post, proves
 
 class Rungs(unittest.TestCase):
     def setUp(self):
-        self.server = echo_server()
+        self.server = echo_server(era="modern")
         self.body = message("tools/call", {"name": "echo", "arguments": {"text": "hi"}}, id="a")
 
     def refused(self, reply, status, code, id="a"):
@@ -307,11 +307,11 @@ class Order(unittest.TestCase):
     ]
 
     def test_every_pair(self):
-        server = echo_server()
+        server = echo_server(era="modern")
         lines = []
         server.on_trace = lines.append
         names = [fault[0] for fault in self.FAULTS]
-        self.assertEqual(names, [rung.name for rung in LADDER[1:]])
+        self.assertEqual(names, [rung.name for rung in LADDER[1:] if rung.name != "era"])
         for first in range(len(self.FAULTS)):
             for second in range(first + 1, len(self.FAULTS)):
                 name, fields, change, status, code = self.FAULTS[first]

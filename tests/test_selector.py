@@ -573,7 +573,7 @@ class Connections(Served):
             client.send(b"GET /page HTTP/1.1\r\nHost: localhost\r\nX-Name: me\r\nContent-Length: 3\r\n\r\nabc")
             self.assertEqual(client.response().body, b"meabc")
         client.send(b"GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        self.assertEqual(client.response().status, 405)
+        self.assertEqual(client.response().status, 406)
         self.assertEqual(self.echo(client).status, 200)
 
     def test_heads_with_credentials_are_not_remembered(self):

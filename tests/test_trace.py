@@ -132,7 +132,7 @@ class Traces(unittest.TestCase):
             self.assertRegex(lines.pop(), rf"^\? id=-: {end} [0-9.]+ ms$")
 
     def test_it_goes_on_past_the_ladder(self):
-        server = echo_server()
+        server = echo_server(era="modern")
         lines = []
         server.on_trace = lines.append
 
@@ -161,7 +161,7 @@ class Traces(unittest.TestCase):
         ends = [line.partition(" ok handler ")[2] or line.partition(": ")[2] for line in lines]
         self.assertEqual([re.sub(r" [0-9.]+ ms$", "", end) for end in ends], [
             "ok -> 200 input_required (ask, round 1)", "ok -> 200 complete isError (ask, round 2)",
-            "ok -> 200 complete isError", mock.ANY, mock.ANY, "octets ok door ok accept ok framing ok -> 202",
+            "ok -> 200 complete isError", mock.ANY, mock.ANY, "octets ok door ok accept ok framing ok era ok -> 202",
             "ok -> 200 complete", "ok -> 200 complete (round 1)"])
         self.assertRegex(ends[3], r"^NO -> 400 -32021 .* \(ask, round 1\) [0-9.]+ ms$")
         self.assertRegex(ends[4], r"^NO -> 400 -32602 .*requestState.* [0-9.]+ ms$")
@@ -170,7 +170,7 @@ class Traces(unittest.TestCase):
         server, lines = echo_server(), []
         server.on_trace = lines.append
         stdio(server, message("tools/call", {"name": "echo"}))
-        self.assertTrue(lines[0].startswith("tools/call id=1: framing ok version ok meta ok method ok handler "), lines)
+        self.assertTrue(lines[0].startswith("tools/call id=1: framing ok era ok version ok meta ok method ok handler "), lines)
 
     def test_it_is_one_line_whatever_the_request_says(self):
         server, lines = echo_server(), []

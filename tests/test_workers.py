@@ -179,6 +179,19 @@ class Several(unittest.TestCase):
         self.assertEqual(self.process.wait(30), 0)
         self.assertFalse(os.path.exists(path))
 
+    def test_older_clients_have_no_session_in_one_of_them(self):
+        self.serve()
+        with RawClient(self.url) as client:
+            client.request({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+                "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}},
+                mcp_protocol_version=None, mcp_method=None)
+            begun = client.response()
+            self.assertEqual(begun.json["result"]["protocolVersion"], "2025-11-25")
+            self.assertNotIn("mcp-session-id", begun.headers)
+        status, _, err = run_command("serve", "--workers", "2", "--legacy-sessions", "on")
+        self.assertEqual(status, 2)
+        self.assertIn("--legacy-sessions on is for one process", err)
+
     def test_wrong_numbers(self):
         for number in ("0", "-1"):
             status, _, err = run_command("serve", "--workers", number)

@@ -302,6 +302,32 @@ class Streams(unittest.TestCase):
         self.assertEqual(got.json["result"]["content"][0]["text"], "done")
 
 
+class Older(unittest.TestCase):
+    """Clients before 2026-07-28 are served without sessions, since who is asked next may be another process."""
+
+    def ask(self, method, **params):
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        more = {} if method == "initialize" else {"mcp_protocol_version": "2025-11-25"}
+        return Got(self.app, body, **{"mcp_protocol_version": None, "mcp_method": None, "mcp_name": None, **more})
+
+    def setUp(self):
+        self.app = full_server().wsgi_app()
+
+    def test_without_a_session(self):
+        begun = self.ask("initialize", protocolVersion="2025-11-25", capabilities={"elicitation": {}},
+                         clientInfo={"name": "old", "version": "1"})
+        self.assertEqual((begun.status, begun.json["result"]["protocolVersion"]), (200, "2025-11-25"))
+        self.assertNotIn("mcp-session-id", begun.headers)
+        listed = self.ask("tools/list")
+        self.assertIn("echo", [tool["name"] for tool in json.loads(listed.read())["result"]["tools"]])
+        for tool, params, failed in (("work", {"_meta": {"progressToken": 1}}, False), ("ask", {}, True)):
+            got = self.ask("tools/call", name=tool, **params)
+            self.assertEqual((got.status, got.headers["content-type"]), (200, "application/json"))
+            self.assertEqual(got.json["result"].get("isError", False), failed, tool)
+        for method in ("GET", "DELETE"):
+            self.assertEqual(get(self.app, "/mcp", method, mcp_session_id="x").status, 405)
+
+
 class Quiet(wsgiref.simple_server.WSGIRequestHandler):
     def log_message(self, *_):
         pass

@@ -21,6 +21,10 @@ class BodyAwaited(BaseException):
     """Raised by `read_body` while the body is not there yet: the transport serves the request again once it is."""
 
 
+def _at_once(work: Callable[[], None]) -> None:
+    work()
+
+
 class Request:
     """A message being served.
 
@@ -31,6 +35,15 @@ class Request:
     notify: sends a notification (a dict) to the client ahead of the answer.
     endpoint: the transports.endpoint.Endpoint that it came in through, which the door asks; None on stdio.
     fault: what the transport refuses it with where there is no request to speak of; the octets rung raises it.
+    peer: on a connection that lasts, as stdio's, the base.peer.Peer at its other end; None on HTTP.
+    later: has work done soon, by a thread of the transport's; at once and in this thread where it has none to give.
+    stream: on HTTP, turns the response into an event stream that a Stream feeds from now on, although the handler has
+        not ended; the Answer that comes then is not sent. None elsewhere.
+
+    Set by the core: outlives, whether the work goes on when the client goes away, so that the transport does not set
+    `cancelled` then; legacy, whether it is a message of a revision before 2026-07-28, and of such a one session, the
+    legacy.sessions.Session that it belongs to; outlet, where what belongs to it goes; message, what it is where that is
+    no request and no notification.
 
     Learned on the ladder, empty until then: id, method, params, meta, version, capabilities, principal.
     rung: the last that was asked. round: which attempt the handler made, 1 for the first, 0 for none yet.
@@ -38,7 +51,8 @@ class Request:
     """
 
     __slots__ = ("head", "read_body", "notify", "id", "method", "params", "meta", "version", "capabilities",
-                 "principal", "rung", "round", "cancelled", "endpoint", "fault")
+                 "principal", "rung", "round", "cancelled", "endpoint", "fault", "peer", "later", "stream", "outlives",
+                 "legacy", "session", "outlet", "message")
 
     def __init__(
         self,
@@ -47,12 +61,22 @@ class Request:
         notify: Optional[Callable[[Dict[str, Any]], None]] = None,
         endpoint: Optional[Any] = None,
         fault: Optional[HTTPError] = None,
+        peer: Optional[Any] = None,
+        later: Optional[Callable[[Callable[[], None]], None]] = None,
+        stream: Optional[Callable[[Any], None]] = None,
     ) -> None:
         self.head = head
         self.read_body = read_body
         self.notify = notify
         self.endpoint = endpoint
         self.fault = fault
+        self.peer = peer
+        self.later = later or _at_once
+        self.stream = stream
+        self.outlives = self.legacy = False
+        self.session: Optional[Any] = None
+        self.outlet: Optional[Any] = None
+        self.message: Any = None
         self.id: Optional[RequestId] = None
         self.method = ""
         self.params: Dict[str, Any] = {}

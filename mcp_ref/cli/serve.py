@@ -10,6 +10,7 @@ import sys
 from functools import partial
 from typing import Any, Callable, List, Optional
 
+from ..base.versioning import ERAS
 from .faults import STATUSES, UsageError
 
 EXPECTED = "expected MODULE:SERVER, such as travel:server, a module, or a file such as travel.py"
@@ -26,7 +27,8 @@ def add_commands(commands: Any) -> None:
     serve.add_argument("--port", type=int, default=8000, help="0 for any free port (default: 8000)")
     serve.add_argument("--unix", metavar="PATH", help="listen on a Unix socket, in place of host and port")
     serve.add_argument("--workers", type=int, default=1, metavar="N",
-                       help="processes that serve, sharing the port, the key of requestState and notifications")
+                       help="processes that share the port, the key of requestState and notifications, and keep no "
+                       "sessions of clients before 2026-07-28 (default: 1)")
     serve.add_argument("--path", default="/mcp", help="the endpoint's path (default: /mcp)")
     serve.add_argument("--origin", action="append", default=[], metavar="URL",
                        help="a web origin to let in beside loopback ones, and its host as this server's Host")
@@ -42,6 +44,10 @@ def add_commands(commands: Any) -> None:
                        "requestState, shared by all processes; several separated by commas, the newest first")
     serve.add_argument("--state-ttl", type=float, metavar="SECONDS",
                        help="how long a requestState holds (default: as the server has it, 600)")
+    serve.add_argument("--era", choices=ERAS, help="dual serves 2026-07-28 and the revisions before it, each message by "
+                       "itself; the others one of both (default: as the server has it, dual)")
+    serve.add_argument("--legacy-sessions", choices=["on", "off"], help="off: keep no sessions of clients before "
+                       "2026-07-28, so that several processes serve them without stickiness, and cannot ask them anything")
     serve.add_argument("--trace", action="store_true", help="print a line for each request: the rungs that it climbs, "
                        "the handler, its round, the answer and the milliseconds")
     serve.add_argument("--log-level", default="warning", choices=["debug", "info", "warning", "error"],
@@ -135,6 +141,8 @@ def _serve(options: argparse.Namespace) -> int:
         server = load_server(options.server)
     if options.workers < 1:
         raise UsageError(f"--workers is a number of processes of at least 1, not {options.workers}")
+    if options.workers > 1 and options.legacy_sessions == "on":
+        raise UsageError("--legacy-sessions on is for one process, since a session lives in one")
     keys = _state_keys(options.state_key_env)
     limits = Limits(grace=options.grace)
     if options.max_body is not None:
@@ -142,6 +150,12 @@ def _serve(options: argparse.Namespace) -> int:
     try:
         if options.state_ttl is not None:
             server.set_state_ttl(options.state_ttl)
+        if options.era is not None:
+            server.set_era(options.era)
+        if options.legacy_sessions is not None:
+            server.state.legacy_sessions = options.legacy_sessions == "on"
+        if options.workers > 1:
+            server.state.legacy_sessions = False
         if keys:
             server.set_state_keys(keys)
         running = HTTPServer(server, options.host, options.port, options.path, options.origin,

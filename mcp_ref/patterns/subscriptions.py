@@ -108,13 +108,17 @@ class Subscription:
 
 
 class Subscriptions:
-    """All the subscriptions of one server. limit: how many may be open at once. server_info: for the last result."""
+    """All the subscriptions of one server. limit: how many may be open at once. server_info: for the last result.
+
+    hear: told of every notification as well, for clients of the eras before.
+    """
 
     def __init__(self, limit: int, server_info: Mapping[str, Any]) -> None:
         self.limit = limit
         self.lock = threading.Lock()
         self.server_info = server_info
         self.streams: Dict[Subscription, None] = {}
+        self.hear: Callable[[str, Optional[str]], None] = lambda method, uri: None
 
     def __len__(self) -> int:
         return len(self.streams)
@@ -147,6 +151,7 @@ class Subscriptions:
             for subscription in list(self.streams):
                 if subscription.wants(method, uri, matching):
                     subscription.queue(before + subscription.tag + after)
+        self.hear(method, uri)
 
 
 def _around_the_id(method: str, params: Mapping[str, Any]) -> Tuple[bytes, bytes]:

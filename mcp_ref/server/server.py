@@ -29,13 +29,14 @@ from typing import (
 from ..base.log import log
 from ..base.meta import checked_extensions
 from ..base.request import Answer, Request
+from ..base.versioning import ERAS
+from ..legacy.sessions import Sessions
 from ..lib.token_bucket import RateLimits
 from ..patterns.relay import Bus, Relay
-from ..patterns.state_sealer import StateSealer, random_key
 from ..patterns.subscriptions import LIST_CHANGED, RESOURCE_UPDATED, Subscriptions
 from ..serve import serve
 from . import completion, prompts, resources, tools
-from .arguments import server_info, text_or_none, texts, whole
+from .arguments import keys_given, sealers, server_info, text_or_none, texts, whole
 from .definitions import Registry
 from .discover import discover
 from .listen import listen
@@ -85,8 +86,11 @@ class Server:
     auth: a ResourceServer (authorization.resource_server) that every HTTP request must satisfy; None for a server open
         to all. Stdio asks for no token (AUTH-02).
     extensions: identifier to settings of the extensions it supports, as {"com.example/map": {}}, which it advertises.
-    bus: what carries change notifications to the streams of all processes that serve this server, such as
-        transports.bus.UnixBus(path), or whatever has its two methods (patterns.relay.Bus); None for one process.
+    era: "dual" serves 2026-07-28 and the revisions before it, each message by itself; "modern" and "legacy" one of both.
+    legacy_sessions: whether initialize begins a session over HTTP; without, several processes need no stickiness, and
+        clients of the eras before cannot be asked anything.
+    input_required_legacy_shim: whether questions of handlers reach clients of the eras before, as requests.
+    bus: carries change notifications to all processes that serve this, as UnixBus(path) does (patterns.relay.Bus).
 
     Raises ValueError or TypeError for an argument that cannot be used.
     """
@@ -99,15 +103,17 @@ class Server:
                  page_size: Optional[int] = None, max_subscriptions: int = 4096, cors: Sequence[str] = (),
                  rate_limits: Optional[Mapping[str, float]] = None, logging: bool = False,
                  auth: "Optional[ResourceServer]" = None,
-                 extensions: Optional[Mapping[str, Mapping[str, Any]]] = None, bus: Optional[Bus] = None) -> None:
+                 extensions: Optional[Mapping[str, Mapping[str, Any]]] = None, era: str = "dual",
+                 legacy_sessions: bool = True, input_required_legacy_shim: bool = True,
+                 bus: Optional[Bus] = None) -> None:
         info = server_info(name=name, version=version, title=title, description=description, websiteUrl=website_url,
                            icons=icons)
         default = hints(ttl_ms, cache_scope)
         self.cors = texts("cors", cors)
         self.public_hosts: Tuple[str, ...] = () if auth is None else (auth.host,)
         self.shared_key = bool(state_keys)
-        self._state_keys, self._state_ttl = _keys(state_keys), state_ttl
-        state_sealer, cursor_sealer = _sealers(self._state_keys, state_ttl)
+        self._state_keys, self._state_ttl = keys_given(state_keys), state_ttl
+        state_sealer, cursor_sealer = sealers(self._state_keys, state_ttl)
         self._extensions = checked_extensions(extensions or {})
         self.tools: Registry[tools.Tool] = Registry("tool", self.notify_tools_changed)
         self.resources: Registry[resources.Resource] = Registry("resource", self.notify_resources_changed)
@@ -121,7 +127,10 @@ class Server:
             page_size=None if page_size is None else whole("page_size", page_size, 1), auth=auth, logging=logging,
             rate_limits=RateLimits(rate_limits) if rate_limits else None,
             state_sealer=state_sealer, cursor_sealer=cursor_sealer,
-            subscriptions=Subscriptions(whole("max_subscriptions", max_subscriptions, 0), info))
+            subscriptions=Subscriptions(whole("max_subscriptions", max_subscriptions, 0), info),
+            legacy_sessions=legacy_sessions, input_required_legacy_shim=input_required_legacy_shim, sessions=Sessions())
+        self.state.subscriptions.hear = self.state.sessions.publish
+        self.set_era(era)
         self.relay = Relay(self.state.subscriptions, bus)
         self._running: "List[HTTPServer]" = []
         self._refreshing = threading.Lock()
@@ -369,13 +378,19 @@ class Server:
 
     def set_state_keys(self, keys: Sequence[Union[str, bytes]]) -> None:
         """Put these keys in force, the signing one first; none at all means a fresh one for this process."""
-        self.shared_key, self._state_keys = bool(keys), _keys(keys)
+        self.shared_key, self._state_keys = bool(keys), keys_given(keys)
         self.set_state_ttl(self._state_ttl)
 
     def set_state_ttl(self, seconds: float) -> None:
         """Let a requestState hold for so long from now on. Raises ValueError unless that is finite and above 0."""
-        self.state.state_sealer, self.state.cursor_sealer = _sealers(self._state_keys, seconds)
+        self.state.state_sealer, self.state.cursor_sealer = sealers(self._state_keys, seconds)
         self._state_ttl = seconds
+
+    def set_era(self, era: str) -> None:
+        """Serve "dual", "modern" or "legacy" from now on. Raises ValueError for any other."""
+        if era not in ERAS:
+            raise ValueError(f"an era is one of {', '.join(ERAS)}, not {era!r}")
+        self.state.era = era
 
     def handle(self, request: Request) -> Answer:
         """The answer to one message; what a transport calls. Raises what `serve.serve` raises."""
@@ -406,8 +421,8 @@ class Server:
               health: Optional[str] = None, unix: Optional[str] = None) -> "HTTPServer":
         """Serve over HTTP beside the rest of a program, on threads of its own; from any thread, and returns at once.
 
-        Returns the running HTTPServer: its `url`, its `stop`; as a context manager it stops at the end. The options,
-        and what it raises, are those of `serve`. In a process forked from this one nothing runs: start there anew.
+        Returns the running HTTPServer, whose `url` it is and which, as a context manager, stops at the end. Options and
+        errors are those of `serve`. In a process forked from this one nothing runs: start there anew.
         """
         from ..transports.http_server import HTTPServer
 
@@ -416,7 +431,7 @@ class Server:
         return started
 
     def stop(self) -> None:
-        """Stop whatever `start` began, within the grace period of its Limits; does nothing where nothing runs."""
+        """Stop whatever `start` began, within the grace period of its Limits; nothing where nothing runs."""
         for each in self._running:
             each.stop()
 
@@ -424,22 +439,12 @@ class Server:
                  max_body: Optional[int] = None, keep_alive: float = 15.0, health: Optional[str] = None) -> "WSGIApp":
         """This server as a WSGI application, for gunicorn, waitress, mod_wsgi or a mount in another application.
 
-        path, health: below where it is mounted; "/" for the mount itself. origins: the web origins that it is reached
-        under, as "https://app.example": without them only loopback names are served. The others are those of `serve`.
-        max_body: octets of a request's body. Raises ValueError for an argument that cannot be used.
+        path, health: below where it is mounted, "/" the mount itself. origins: the web origins that it is reached by,
+        as "https://app.example"; without them only loopback names are served. cors, keep_alive: as for `serve`.
+        max_body: octets of a request's body. From here on no sessions of older clients are kept. Raises ValueError.
         """
         from ..transports.endpoint import MAX_BODY
         from ..transports.wsgi import WSGIApp
 
+        self.state.legacy_sessions = False  # who asks next may be another process
         return WSGIApp(self, path, origins, cors, MAX_BODY if max_body is None else max_body, keep_alive, health)
-
-
-def _keys(keys: Sequence[Union[str, bytes]]) -> List[Union[str, bytes]]:
-    if isinstance(keys, (str, bytes)) or not all(isinstance(key, (str, bytes)) for key in keys):
-        raise TypeError("state_keys is a list of keys, each a text or octets: state_keys=[key]")
-    return list(keys) or [random_key()]
-
-
-def _sealers(keys: Sequence[Union[str, bytes]], ttl: float) -> Tuple[StateSealer, StateSealer]:
-    """Of requestState and of cursors."""
-    return StateSealer(keys, "requestState", ttl), StateSealer(keys, "cursor", 24 * 3600.0)

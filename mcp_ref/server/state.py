@@ -69,6 +69,10 @@ class State:
     capabilities: Mapping[str, Any] = field(default_factory=dict)
     event_loop: EventLoop = field(default_factory=EventLoop)
     on_trace: Optional[Callable[[str], None]] = None
+    era: str = "dual"
+    legacy_sessions: bool = True
+    input_required_legacy_shim: bool = True
+    sessions: Any = None
 
     def hints_of(self, method: str) -> Hints:
         """The caching hints of a method's results."""

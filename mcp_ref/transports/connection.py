@@ -32,7 +32,6 @@ from typing import Any, Optional
 from ..base.errors import HTTPError, refusal
 from ..base.request import Request
 from ..lib.http1 import NO_LINE, Body, Chunks, Head, Malformed, Sized, TooMuch, begins_a_head
-from ..patterns.subscriptions import Subscription
 from . import sse
 from .bounds import SMALL
 from .handler import Handler
@@ -76,8 +75,8 @@ class Connection(Handler):
         self._body: Optional[bytes] = None
         self._fault: Optional[HTTPError] = None
         self._coming: Optional[Body] = None
-        self._unread = self._feeding = self._starved = self._waited = False
-        self._subscription: Optional[Subscription] = None
+        self._unread = self._feeding = self._starved = self._waited = self._turned = False
+        self._subscription: Any = None  # a Subscription, or what else is read like one
 
     def handle(self) -> None:
         """Put the connection under the loop's watch."""
@@ -146,7 +145,8 @@ class Connection(Handler):
         if self.state == ARRIVING and (self._in or self.message is not None):
             self._refuse(refusal(400, "bad request", "the request ended before it was complete"))
         elif self.state == SERVING and self.message is not None:
-            self.message.cancelled = self.close_connection = True
+            self.close_connection = True
+            self.message.cancelled = not self.message.outlives
             self._watch(self._watched & ~READ)
         else:
             self.close()
@@ -199,7 +199,8 @@ class Connection(Handler):
             self._begin_to_arrive()
         if self._in or self.held:
             self.server.room.hold(self, len(self._in))
-        self.message = Request(self._read_body, self.head, self._notify, self.server.endpoint)
+        self.message = Request(self._read_body, self.head, self._notify, self.server.endpoint, later=self._later,
+                               stream=self._turn)
         self._serve()
 
     def _serve(self) -> None:
@@ -330,7 +331,7 @@ class Connection(Handler):
 
     # Subscriptions
 
-    def _listen(self, subscription: Subscription) -> None:
+    def _listen(self, subscription: Any) -> None:
         """The request is a subscription, and the response a stream that it feeds until either side ends it."""
         if self.state == GONE:
             return subscription.close()
@@ -342,7 +343,8 @@ class Connection(Handler):
         subscription.wake = self._hear_news
         self._watch(self._watched | READ)
         try:
-            self.out.send(self._opening(True), streaming=True)
+            opening = getattr(subscription, "opening", b"")
+            self.out.send(self._opening(True) + (self._chunk(opening) if opening else b""), streaming=True)
         except OSError:
             return self.close()
         if self.server.stopping:
@@ -366,7 +368,7 @@ class Connection(Handler):
             return
         ended = subscription.ended  # asked first: what was queued before the end is then among what is taken
         messages = subscription.take()
-        data = self._chunk(b"".join(map(sse.event, messages))) if messages else b""
+        data = self._chunk(b"".join(map(getattr(subscription, "event", sse.event), messages))) if messages else b""
         if ended and self.head.persistent:
             data += b"0\r\n\r\n"
         try:
@@ -434,7 +436,7 @@ class Connection(Handler):
         if self.state == GONE:
             return
         self._become(GONE)
-        if self.message is not None:
+        if self.message is not None and not (self.message.outlives and not self.server.stopping):
             self.message.cancelled = True
         if self._subscription is not None:
             self._subscription.close()

@@ -14,7 +14,8 @@ from ..lib.http1 import TOKEN
 from ..lib.uri import DEFAULT_PORTS, is_loopback, origin
 
 JSON, EVENT_STREAM = "application/json", "text/event-stream"
-CORS_HEADERS = ("accept", "authorization", "content-type", "mcp-method", "mcp-name", "mcp-protocol-version")
+CORS_HEADERS = ("accept", "authorization", "content-type", "mcp-method", "mcp-name", "mcp-protocol-version",
+                "mcp-session-id", "last-event-id")
 MAX_BODY = 4 * 1024 * 1024
 """Octets of a request's body, unless the transport is told otherwise."""
 
@@ -85,7 +86,7 @@ class Endpoint:
         if value is None or origin(value) not in self.cors:
             return ()
         return (("Access-Control-Allow-Origin", value), ("Vary", "Origin"),
-                ("Access-Control-Expose-Headers", "WWW-Authenticate, Retry-After"))
+                ("Access-Control-Expose-Headers", "WWW-Authenticate, Retry-After, Mcp-Session-Id"))
 
     def preflight(self, head: Head) -> Optional[Answer]:
         """The answer to a browser of an allowed origin that asks before it sends; None for any other request."""
@@ -94,5 +95,5 @@ class Endpoint:
         asked = head.headers.get("access-control-request-headers", "").lower().split(",")
         names = [name.strip() for name in asked]
         allowed = [name for name in names if name in CORS_HEADERS or _PARAMETER.fullmatch(name)]
-        return Answer(204, headers=(("Access-Control-Allow-Methods", "POST, GET"), ("Access-Control-Max-Age", "600"),
+        return Answer(204, headers=(("Access-Control-Allow-Methods", "POST, GET, DELETE"), ("Access-Control-Max-Age", "600"),
                                     ("Access-Control-Allow-Headers", ", ".join(allowed))))

@@ -27,7 +27,6 @@ from ..lib.http1 import Head, Malformed, TooMuch, parse_head
 from ..lib.strict_json import encode
 from ..lib.text import shown
 from ..patterns.notifications import Cancelled
-from ..patterns.subscriptions import Subscription
 from . import sse
 from .loop import Then
 from .outgoing import STREAM_HEAD, Outgoing, fields, octets
@@ -41,7 +40,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     head: of the request. message: the request as the core has it. out: what is on its way to the client. _body: None
     until it is whole. _fault: why it never will be. _dropping: octets of a body that nobody wants, to be read away.
-    _unread: whether the client may still be sending what nobody reads.
+    _unread: whether the client may still be sending what nobody reads. _turned: whether the response is a stream by now.
     """
 
     server: Any  # the HTTPServer, whose module knows this one
@@ -53,6 +52,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     _fault: Optional[HTTPError]
     _dropping: int
     _unread: bool
+    _turned: bool
     raw_requestline: bytes
 
     def parse_request(self) -> bool:
@@ -107,6 +107,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self._await_body
         except Cancelled:
             return self.close
+        if self._turned:
+            return self._wait
         if answer.stream is not None:
             return partial(self._listen, answer.stream)
         if self._body is None:
@@ -127,8 +129,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def _await_body(self) -> None:
         raise NotImplementedError
 
-    def _listen(self, subscription: Subscription) -> None:
+    def _listen(self, subscription: Any) -> None:
         raise NotImplementedError
+
+    def _wait(self) -> None:
+        """What the stream needs comes by itself."""
 
     def _next(self) -> None:
         raise NotImplementedError
@@ -181,6 +186,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
         except OSError:
             self.message.cancelled = True
             raise Cancelled() from None
+
+    def _turn(self, stream: Any) -> None:
+        """Let the response be an event stream from now on, from any thread: `Request.stream`."""
+        self._turned = True
+        self.server.loop.call_soon(partial(self._listen, stream))
+
+    def _later(self, work: Then) -> None:
+        """Have work done by a thread of the loop's: `Request.later`."""
+        def done() -> Then:
+            work()
+            return self._wait
+        self.server.loop.submit(done)
 
     def _opening(self, last: bool) -> bytes:
         if last:

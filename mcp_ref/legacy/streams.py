@@ -1,0 +1,243 @@
+"""basic/transports of 2025-11-25, Resumability and Redelivery: event streams that outlive the connection they are read on.
+
+A Stream is what the server says in answer to one POST, or, as number 0, on the one GET stream of a session. Its events
+are numbered, `<stream>-<number>`, and kept, within bounds, for a client that comes back with Last-Event-ID. A Reader is
+one connection on which a stream is read; it may leave, or be sent away, and the stream goes on and is kept. One stream
+has one reader at most, so that no message is sent twice.
+
+All of it changes under the lock of Kept, which no call holds for long; a reader's `wake` is called with it held.
+"""
+
+from __future__ import annotations
+
+import collections
+import re
+import threading
+from typing import Callable, Deque, Dict, List, Optional
+
+MAX_KEPT = 256 * 1024
+"""Octets of events kept of one session, the oldest given up first."""
+MAX_ALL = 64 * 1024 * 1024
+"""Octets of events kept of all sessions; those of the session that was sent something longest ago are given up first."""
+MAX_WAITING = 256 * 1024
+"""Octets that wait for a reader, beyond which nothing is added and it is hung up on."""
+MAX_READERS = 4096
+COST = 256
+"""Octets that an event takes beside its message."""
+RETRY = 1000
+"""Milliseconds after which a client may come back."""
+
+_EVENT_ID = re.compile(r"(\d{1,9})-(\d{1,9})")
+
+
+class Event(bytes):
+    """A message, as JSON. number: its place in its stream, from 1."""
+
+    number: int
+
+
+class Kept:
+    """What the streams of all sessions share. readers: how many are open; octets: how much is kept."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.readers = self.octets = 0
+        self.holders: Dict[Streams, None] = {}  # in the order in which they were last given something
+
+    @property
+    def full(self) -> bool:
+        """Whether there are as many readers as may be."""
+        return self.readers >= MAX_READERS
+
+
+class Streams:
+    """The streams of one session. primed: whether each begins with an event that has an id and no data."""
+
+    def __init__(self, kept: Kept, primed: bool) -> None:
+        self.kept, self.primed = kept, primed
+        self.by_number: Dict[int, Stream] = {}
+        self._order: Deque[Stream] = collections.deque()  # the stream of each event that is kept, the oldest first
+        self._octets = self._last = 0
+
+    @property
+    def read(self) -> bool:
+        """Whether any of them is being read."""
+        return any(stream.reader is not None for stream in list(self.by_number.values()))
+
+    def open(self) -> "Stream":
+        """A new stream, for the answer to a POST."""
+        with self.kept.lock:
+            self._last += 1
+            made = self.by_number[self._last] = Stream(self, self._last)
+        return made
+
+    def standalone(self) -> "Stream":
+        """The GET stream, which begins with its first reader."""
+        return self.by_number.setdefault(0, Stream(self, 0))
+
+    def resumed(self, last_event_id: str) -> "Optional[Reader]":
+        """What goes on after that event, on the stream that it was of; None where there is no such stream any more."""
+        match = _EVENT_ID.fullmatch(last_event_id)
+        stream = None if match is None else self.by_number.get(int(match[1]))
+        if match is None or stream is None or int(match[2]) > stream.count:
+            return None
+        return stream.reader_from(int(match[2]))
+
+    def keep(self, stream: "Stream", event: Event) -> None:
+        """Keep an event, and no more than the bounds allow; with the lock held."""
+        kept = self.kept
+        self._order.append(stream)
+        stream.events.append(event)
+        self._octets += len(event) + COST
+        kept.octets += len(event) + COST
+        kept.holders.pop(self, None)
+        kept.holders[self] = None
+        while self._octets > MAX_KEPT:
+            self._drop()
+        while kept.octets > MAX_ALL:
+            next(iter(kept.holders)).forget()
+
+    def forget(self) -> None:
+        """Keep nothing; with the lock held."""
+        while self._order:
+            self._drop()
+
+    def _drop(self) -> None:
+        stream = self._order.popleft()
+        cost = len(stream.events.popleft()) + COST
+        self._octets -= cost
+        self.kept.octets -= cost
+        if not self._order:
+            self.kept.holders.pop(self, None)
+        self.prune(stream)
+
+    def prune(self, stream: "Stream") -> None:
+        """Forget a stream of which nothing is left to be read; with the lock held."""
+        if stream.over and not stream.events and stream.reader is None:
+            self.by_number.pop(stream.number, None)
+
+    def end(self) -> None:
+        """The session is over."""
+        with self.kept.lock:
+            for stream in list(self.by_number.values()):
+                stream.over = True
+                if stream.reader is not None:
+                    stream.reader.leave()
+            self.forget()
+
+
+class Stream:
+    """One stream. count: of its events so far. over: whether the last one was sent. events: those kept, in order."""
+
+    __slots__ = ("number", "count", "over", "reader", "events", "streams")
+
+    def __init__(self, streams: Streams, number: int) -> None:
+        self.streams, self.number = streams, number
+        self.count = 0
+        self.over = False
+        self.reader: Optional[Reader] = None
+        self.events: Deque[Event] = collections.deque()
+
+    def put(self, data: bytes, last: bool = False) -> None:
+        """Say something, to the reader that there is and to one that comes later. last: whether nothing follows."""
+        event = Event(data)
+        with self.streams.kept.lock:
+            if self.over:
+                return
+            self.count += 1
+            event.number, self.over = self.count, last
+            if self.reader is not None:
+                self.reader.queue(event)
+            self.streams.keep(self, event)
+
+    def finish(self) -> None:
+        """End it without another word."""
+        with self.streams.kept.lock:
+            self.over = True
+            if self.reader is not None:
+                self.reader.leave()
+            self.streams.prune(self)
+
+    def hang_up(self) -> None:
+        """Send the reader away, which may come back."""
+        with self.streams.kept.lock:
+            if self.reader is not None:
+                self.reader.leave()
+
+    def reader_from(self, number: Optional[int] = None) -> "Reader":
+        """A reader of what comes after the event of that number, None for what is yet to come; one there is leaves."""
+        with self.streams.kept.lock:
+            if self.reader is not None:
+                self.reader.leave()
+            missed = [] if number is None else [event for event in self.events if event.number > number]
+            made = Reader(self, missed)
+            if number is None and self.streams.primed:
+                made.opening = b"id: %d-%d\nretry: %d\ndata: \n\n" % (self.number, self.count, RETRY)
+            if self.over:
+                made.ended = True
+            else:
+                self.reader = made
+                self.streams.kept.readers += 1
+        return made
+
+
+class Reader:
+    """A connection that reads a stream: what a transport takes messages from, as from a Subscription.
+
+    opening: octets that it begins with. wake, overrun, ended, expires: as in patterns.subscriptions.Subscription.
+    """
+
+    __slots__ = ("opening", "wake", "overrun", "ended", "expires", "stream", "_waiting", "_size")
+
+    def __init__(self, stream: Stream, waiting: List[Event]) -> None:
+        self.opening = b""
+        self.wake: Optional[Callable[[], None]] = None
+        self.overrun = self.ended = False
+        self.expires: Optional[float] = None
+        self.stream = stream
+        self._waiting: List[Event] = waiting
+        self._size = 0
+
+    def queue(self, event: Event) -> None:
+        """Add a message; with the lock held."""
+        if self._size > MAX_WAITING:
+            self.overrun = True
+            self._waiting.clear()
+        else:
+            self._waiting.append(event)
+            self._size += len(event)
+        if self.overrun or self.stream.over:
+            return self.leave()
+        if self.wake is not None:
+            self.wake()
+
+    def take(self) -> List[bytes]:
+        """The messages that wait, which then wait no longer."""
+        with self.stream.streams.kept.lock:
+            taken, self._waiting, self._size = self._waiting, [], 0
+        return list(taken)
+
+    def event(self, message: bytes) -> bytes:
+        """A message that was taken, as an event."""
+        number = message.number if isinstance(message, Event) else 0
+        return b"id: %d-%d\nevent: message\ndata: %s\n\n" % (self.stream.number, number, message)
+
+    def end(self) -> None:
+        """The server stops, or the token is over: the GET stream ends, and one that answers does with its answer."""
+        if self.stream.number == 0:
+            self.close()
+
+    def close(self) -> None:
+        """The reader is gone. The stream is not."""
+        with self.stream.streams.kept.lock:
+            self.leave()
+            self.stream.streams.prune(self.stream)
+
+    def leave(self) -> None:
+        """Read no more than what waits; with the lock held."""
+        self.ended = True
+        if self.stream.reader is self:
+            self.stream.reader = None
+            self.stream.streams.kept.readers -= 1
+        if self.wake is not None:
+            self.wake()
