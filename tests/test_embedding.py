@@ -54,6 +54,8 @@ class Embedded(unittest.TestCase):
             self.assertEqual(caught.exception.errno, errno.EADDRINUSE)
         with self.server.start(port=port) as again:
             self.assertEqual(self.echo(again.url), "hi")
+        with self.assertRaises(RuntimeError):
+            again.start()
         self.server.stop()
 
     def test_options_are_those_of_serve(self):

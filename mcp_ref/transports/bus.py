@@ -55,7 +55,7 @@ class UnixBus:
         self._lock = threading.Lock()
         self._hearers: List[Callable[[bytes], None]] = []
         self._own: Optional[socket.socket] = None
-        self._name, self._pid = "", 0
+        self._pid = 0
         self._deaf: Dict[str, None] = {}
 
     def publish(self, message: bytes) -> None:
@@ -80,7 +80,7 @@ class UnixBus:
             except OSError as error:
                 if error.errno in GONE:  # a name is used once: who does not answer to it never will again
                     self._deaf.pop(name, None)
-                    return self._forget(place)
+                    return _forget(place)
                 if error.errno not in FULL:
                     return log.warning("the bus cannot send to %s: %s", place, error)
                 if time.monotonic() >= until:
@@ -94,50 +94,34 @@ class UnixBus:
         """Call `hear` with each message, on a thread of this process. Raises OSError."""
         with self._lock:
             if self._pid != os.getpid():  # none yet, or one that this process has from before it was forked
-                self._bind()
                 self._hearers = [hear]
+                self._bind()
             else:
                 self._hearers.append(hear)
 
     def _bind(self) -> None:
         if self._own is not None:
-            self._own.close()
+            self._own.close()  # this process's share of what the one that forked it reads
         own = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         own.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 * MAX_MESSAGE)
-        self._name = f"mcp-{os.getpid()}-{secrets.token_hex(4)}"
-        own.bind(os.path.join(self.path, self._name))
-        os.chmod(os.path.join(self.path, self._name), 0o600)
+        place = os.path.join(self.path, f"mcp-{os.getpid()}-{secrets.token_hex(4)}")
+        own.bind(place)
+        os.chmod(place, 0o600)
         self._own, self._pid = own, os.getpid()
         threading.Thread(target=self._read, args=(own,), name="mcp-bus", daemon=True).start()
 
     def _read(self, own: socket.socket) -> None:
         while True:
-            try:
-                message = own.recv(MAX_MESSAGE + 1)
-            except OSError:
-                return
-            if own is not self._own:
-                return own.close()
+            message = own.recv(MAX_MESSAGE + 1)
             for hear in list(self._hearers) if len(message) <= MAX_MESSAGE else ():
                 try:
                     hear(message)
                 except Exception:
                     log.exception("a message of the bus was not taken")
 
-    def close(self) -> None:
-        """Hear no more in this process."""
-        with self._lock:
-            own, self._own = self._own, None
-            if own is not None and self._pid == os.getpid():
-                self._pid = 0
-                place = os.path.join(self.path, self._name)
-                with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
-                    self._send(sender, self._name, b"")  # wakes the thread that reads
-                self._forget(place)
 
-    @staticmethod
-    def _forget(place: str) -> None:
-        try:
-            os.unlink(place)
-        except FileNotFoundError:
-            pass
+def _forget(place: str) -> None:
+    try:
+        os.unlink(place)
+    except FileNotFoundError:
+        pass

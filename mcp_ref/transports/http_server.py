@@ -139,7 +139,9 @@ class HTTPServer(http.server.HTTPServer):
         return list(self.states[SERVING])
 
     def start(self) -> "HTTPServer":
-        """Begin to accept connections; returns at once."""
+        """Begin to accept connections; returns at once. Raises RuntimeError after `stop`, which is for good."""
+        if self.stopping:
+            raise RuntimeError("this HTTPServer was stopped; another one serves again")
         if not self.loop.started:
             self._started_by = os.getpid()
             self.loop.start()
