@@ -124,7 +124,8 @@ def accept(request: Request, state: State) -> None:
 
 
 def framing(request: Request, state: State) -> None:
-    """The body is declared as JSON, and is one JSON-RPC 2.0 request or notification.
+    """The body is declared as JSON, and is one JSON-RPC 2.0 request or notification; of a request on a channel for
+    all, no other one under way has its id.
 
     What only the revisions before 2026-07-28 have, a response or a batch, is left to the era to judge. Sets id, method
     and params; an id that can be read before anything is refused, so that the refusal carries it.

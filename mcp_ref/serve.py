@@ -28,7 +28,7 @@ from .legacy.serve import serve as serve_legacy
 from .lib.strict_json import encode
 from .lib.text import shown
 from .lib.trace_context import trace_context
-from .patterns.notifications import Cancelled
+from .patterns.notifications import CANCELLED, Cancelled
 from .patterns.subscriptions import Subscription
 from .server.invoke import principal_name
 from .server.state import State
@@ -91,11 +91,11 @@ def aside(state: State, request: Request) -> Optional[Answer]:
 
 def _served(state: State, request: Request) -> Answer:
     climb(request, state)
+    if request.peer is not None and request.method == CANCELLED:  # which does not tell of what era its request is
+        request.peer.cancel(request.params.get("requestId"), request.params.get("reason"))
     if request.legacy:
         return serve_legacy(state, request)
     if request.id is None:
-        if request.peer is not None and request.method == "notifications/cancelled":
-            request.peer.cancel(request.params.get("requestId"), request.params.get("reason"))
         return Answer(202)
     try:
         if state.rate_limits is not None:

@@ -294,6 +294,30 @@ class EachRevision(unittest.TestCase):
             self.assertEqual(structured.get("structuredContent"), {"any": 1} if version >= SECOND else None)
         self.assertIn("_meta", revisions.result(OLDEST, "tools/call", call(EVERYTHING, "blocks").result))
 
+    def test_which_revision_has_which_member(self):
+        since = {"tool": {"annotations": THIRD, "title": SECOND, "outputSchema": SECOND, "_meta": SECOND,
+                          "icons": NEWEST},
+                 "prompt": {"title": SECOND, "_meta": SECOND, "icons": NEWEST}, "argument": {"title": SECOND},
+                 "resource": {"annotations": OLDEST, "size": OLDEST, "title": SECOND, "icons": NEWEST}}
+        schema = {"type": "object", "properties": {"any": True}}
+        tool = {"name": "t", "inputSchema": schema, "outputSchema": {"type": "object"}, "annotations": {"title": "T"}}
+        more = {"title": "T", "_meta": META, "icons": ICONS}
+        resource = {"uri": "file:///a", "name": "a", "size": 1, "annotations": {"priority": 1}}
+        argument = {"name": "a", "title": "A", "description": "An argument", "required": True}
+        for version in LEGACY:
+            listed = [revisions.result(version, method, {member: [item]}) for method, member, item in (
+                ("tools/list", "tools", {**tool, **more}), ("resources/list", "resources", {**resource, **more}),
+                ("prompts/list", "prompts", {"name": "p", "arguments": [argument], **more}))]
+            for result, definition in zip(listed, ("ListToolsResult", "ListResourcesResult", "ListPromptsResult")):
+                self.check(version, definition, result)
+            prompt = listed[2]["prompts"][0]
+            made = {"tool": listed[0]["tools"][0], "resource": listed[1]["resources"][0], "prompt": prompt,
+                    "argument": prompt["arguments"][0]}
+            for kind, members in since.items():
+                for name, first in members.items():
+                    self.assertEqual(name in made[kind], version >= first, (version, kind, name))
+            self.assertEqual(made["tool"]["inputSchema"], {"type": "object", "properties": {"any": {}}})
+
     def test_the_facts_tell_a_modern_result_from_a_legacy_one(self):
         for method, params in REQUESTS:
             for version in LEGACY:

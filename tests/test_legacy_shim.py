@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Optional
 from unittest import mock
 
 from mcp_ref import InputRequired, ProtocolError, Server, ToolError, form, roots, sampling
-from mcp_ref.base.errors import InternalError
+from mcp_ref.base.errors import HTTPError, InternalError, MissingClientCapability
 from mcp_ref.base.request import Request
 from mcp_ref.base.versioning import LEGACY
 from mcp_ref.legacy import revisions, shim
@@ -79,6 +79,7 @@ class Call:
         self.request = request = Request(lambda: b"")
         request.id, request.method, request.params, request.version = 7, method, params, client.version
         request.capabilities = client.capabilities if session else {}
+        request.meta = params.pop("meta", {})
         request.notify = client.send
         self.conversation: Optional[shim.Conversation] = None
         outcome = shim.attempt(server.state, request, client if session else None)
@@ -250,7 +251,9 @@ class Rounds(unittest.TestCase):
 
     def test_eight_rounds_and_no_ninth(self):
         client = Client(elicitation_create=[accepted(name="Ann")] * 8)
-        self.assertEqual(tool(self.server, client, "endless", rounds=8).text, "after 8")
+        call = tool(self.server, client, "endless", rounds=8)
+        self.assertEqual(call.text, "after 8")
+        self.assertEqual(len(call.request.params["inputResponses"]), 1, "the newest, as a modern client sends them")
         for method, params in (("tools/call", {"name": "endless", "arguments": {}}),
                                ("resources/read", {"uri": "test://endless"})):
             client = Client(elicitation_create=[accepted(name="Ann")] * 20)
@@ -285,6 +288,21 @@ class Rounds(unittest.TestCase):
             client.answer("q1", accepted(name="Ann"))
             self.assertEqual(client.sent[1]["params"].get("message"), message)
             self.assertEqual(call.text, "done")
+
+    def test_progress_only_grows_though_the_handler_begins_anew(self):
+        @self.server.tool
+        def steps(ctx) -> str:
+            """Report before and after an answer."""
+            ctx.progress(1)
+            ctx.elicit("Go?", NAME)
+            ctx.progress(1)
+            ctx.progress(2)
+            return "done"
+        client = Client()
+        call = Call(self.server, client, "tools/call", name="steps", meta={"progressToken": "t"})
+        client.answer("q1", accepted(name="Ann"))
+        self.assertEqual(call.text, "done")
+        self.assertEqual([each["params"]["progress"] for each in client.sent if "id" not in each], [1, 2])
 
     def test_a_url_is_asked_for_with_an_id_made_up(self):
         client = Client(elicitation_create=[{"action": "accept"}])
@@ -345,8 +363,8 @@ class Failures(unittest.TestCase):
 
     def test_a_form_that_the_revision_cannot_put(self):
         client = Client(SECOND)
-        self.failed(tool(self.server, client, "several"), 'tools/call cannot ask the client: field "kinds" takes several '
-                                                          "choices, which revision 2025-06-18 has no form for")
+        self.failed(tool(self.server, client, "several"), 'tools/call cannot ask the client: field "kinds" takes '
+                                                          "several choices, which revision 2025-06-18 has no form for")
         self.assertEqual(client.sent, [])
 
     def test_bad_answers(self):
@@ -412,6 +430,14 @@ class Failures(unittest.TestCase):
             client.owed.pop(id)({"result": accepted(name="late")})
         self.assertEqual(len(call.outcomes), 1)
 
+    def test_a_handler_says_what_it_needs_by_asking(self):
+        @self.server.prompt
+        def needs(ctx) -> str:
+            """Raise what is not a handler's to raise."""
+            raise MissingClientCapability("I need it", {"sampling": {}})
+        error = Call(self.server, Client(), "prompts/get", name="needs").outcome
+        self.assertEqual((error.code, error.message), (-32603, "Internal error"))
+
     def test_errors_of_the_handler(self):
         def after_an_answer(name: str, **arguments: Any) -> Any:
             return tool(self.server, Client(elicitation_create=[accepted(name="a")]), name, **arguments).outcome
@@ -427,6 +453,16 @@ class Failures(unittest.TestCase):
             raise SystemExit("secret")
         error = Call(self.server, Client(elicitation_create=[accepted(name="a")]), "prompts/get", name="bad").outcome
         self.assertEqual((error.code, error.message), (-32603, "Internal error"))
+
+    def test_a_scope_that_is_lacking_later(self):
+        client = Client()
+        call = tool(self.server, client, "greet")
+        with mock.patch.object(shim, "attempt", side_effect=HTTPError(403)):
+            client.answer("q1", accepted(name="Ann"))
+        self.failed(call, "tools/call is not permitted any more")
+        self.server.state.methods = {"tools/call": mock.Mock(side_effect=HTTPError(403))}
+        with self.assertRaises(HTTPError):
+            tool(self.server, client, "greet")
 
     def test_the_strict_mode_names_the_revision(self):
         self.server.state.input_required_legacy_shim = False

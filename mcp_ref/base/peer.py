@@ -46,6 +46,7 @@ class Peer:
 
     def end(self, request: Request) -> None:
         """Nothing more is sent for `request`: it is answered, or nobody waits for it."""
+        request.notify = None
         if request.id is not None and self.in_flight.get(request.id) is request:
             del self.in_flight[request.id]
 

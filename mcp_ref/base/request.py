@@ -6,6 +6,7 @@ and moves its bytes. Whatever the handler sends before it has finished goes thro
 
 from __future__ import annotations
 
+import math
 from typing import Any, Callable, Dict, NamedTuple, Optional, Protocol, Tuple, Union
 
 from ..lib.http1 import Head as Head
@@ -47,12 +48,12 @@ class Request:
 
     Learned on the ladder, empty until then: id, method, params, meta, version, capabilities, principal.
     rung: the last that was asked. round: which attempt the handler made, 1 for the first, 0 for none yet.
-    cancelled: set by the transport, from any thread, once nobody waits for the answer.
+    cancelled: set by the transport, from any thread, once nobody waits for the answer. progress: the last reported.
     """
 
     __slots__ = ("head", "read_body", "notify", "id", "method", "params", "meta", "version", "capabilities",
                  "principal", "rung", "round", "cancelled", "endpoint", "fault", "peer", "later", "stream", "outlives",
-                 "legacy", "session", "outlet", "message")
+                 "legacy", "session", "outlet", "message", "progress")
 
     def __init__(
         self,
@@ -87,6 +88,7 @@ class Request:
         self.rung = ""
         self.round = 0
         self.cancelled = False
+        self.progress: float = -math.inf
 
 
 class Answer(NamedTuple):

@@ -1,4 +1,4 @@
-"""The command `serve`: a server found by its name, and run over HTTP."""
+"""The command `serve`: a server found by its name, and run over HTTP or standard input and output."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from typing import Any, Callable, List, Optional
 from ..base.versioning import ERAS
 from .faults import STATUSES, UsageError
 
+OF_HTTP = ("host", "port", "unix", "workers", "path", "origin", "cors", "health", "keep_alive", "grace",
+           "legacy_sessions")
 EXPECTED = "expected MODULE:SERVER, such as travel:server, a module, or a file such as travel.py"
 SERVERS = """\
 SERVER is MODULE:NAME, such as travel:server, or MODULE or a file such as travel.py, for the one Server in it."""
@@ -23,6 +25,8 @@ def add_commands(commands: Any) -> None:
     serve = commands.add_parser("serve", help="run a server", description="Run a server.\n\n" + SERVERS,
                                 epilog=STATUSES, formatter_class=argparse.RawDescriptionHelpFormatter)
     serve.add_argument("server", nargs="?", metavar="SERVER", help="the server to run (default: the demo)")
+    serve.add_argument("--stdio", action="store_true", help="serve the client that started this process, over standard "
+                       "input and output, in place of HTTP")
     serve.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: 127.0.0.1)")
     serve.add_argument("--port", type=int, default=8000, help="0 for any free port (default: 8000)")
     serve.add_argument("--unix", metavar="PATH", help="listen on a Unix socket, in place of host and port")
@@ -35,7 +39,7 @@ def add_commands(commands: Any) -> None:
     serve.add_argument("--cors", action="append", default=[], metavar="ORIGIN",
                        help="a web origin to let in and to answer with the CORS headers that browsers ask for")
     serve.add_argument("--health", metavar="PATH", help="answer GET on this path with 200, whatever Host and token")
-    serve.add_argument("--max-body", type=int, metavar="OCTETS", help="the largest body of a request that is taken")
+    serve.add_argument("--max-body", type=int, metavar="OCTETS", help="the largest message that is taken (default: 4194304)")
     serve.add_argument("--keep-alive", type=float, default=15.0, metavar="SECONDS",
                        help="between comments on a silent event stream (default: 15)")
     serve.add_argument("--grace", type=float, default=5.0, metavar="SECONDS",
@@ -52,7 +56,7 @@ def add_commands(commands: Any) -> None:
                        "the handler, its round, the answer and the milliseconds")
     serve.add_argument("--log-level", default="warning", choices=["debug", "info", "warning", "error"],
                        help="of the server's own log, on standard error (default: warning)")
-    serve.set_defaults(run=_serve)
+    serve.set_defaults(run=_serve, of_http={name: serve.get_default(name) for name in OF_HTTP})
 
 
 # Finding the server
@@ -132,34 +136,77 @@ def _state_keys(name: Optional[str]) -> List[str]:
 # Running it
 
 def _serve(options: argparse.Namespace) -> int:
-    from ..transports.http_server import HTTPServer, Limits
-
+    streams = _take_over(options) if options.stdio else None
     logging.basicConfig(level=options.log_level.upper(), format="%(asctime)s %(levelname)s %(message)s")
     if options.server is None:
         from ..demo import server
     else:
         server = load_server(options.server)
-    if options.workers < 1:
-        raise UsageError(f"--workers is a number of processes of at least 1, not {options.workers}")
-    if options.workers > 1 and options.legacy_sessions == "on":
-        raise UsageError("--legacy-sessions on is for one process, since a session lives in one")
     keys = _state_keys(options.state_key_env)
-    limits = Limits(grace=options.grace)
-    if options.max_body is not None:
-        limits = Limits(grace=options.grace, max_body=options.max_body)
     try:
         if options.state_ttl is not None:
             server.set_state_ttl(options.state_ttl)
         if options.era is not None:
             server.set_era(options.era)
-        if options.legacy_sessions is not None:
-            server.state.legacy_sessions = options.legacy_sessions == "on"
-        if options.workers > 1:
-            server.state.legacy_sessions = False
-        if keys:
-            server.set_state_keys(keys)
-        running = HTTPServer(server, options.host, options.port, options.path, options.origin,
-                             limits, options.cors, options.keep_alive, options.health, options.unix)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    if keys:
+        server.set_state_keys(keys)
+    if options.trace:
+        server.on_trace = lambda line: print(line, file=sys.stderr, flush=True)
+    ended = _over_http(server, options) if streams is None else _over_stdio(server, options, streams)
+    if not ended:  # what does not end in the grace period does not keep the process
+        logging.shutdown()
+        os._exit(0)
+    return 0
+
+
+def _take_over(options: argparse.Namespace) -> Any:
+    """Standard input and output, before anything of the server's is imported that could print."""
+    from ..transports.stdio import take_over
+
+    for name, default in options.of_http.items():
+        if getattr(options, name) != default:
+            raise UsageError(f"--{name.replace('_', '-')} is of HTTP, and says nothing with --stdio")
+    if sys.stdin is not None and sys.stdin.isatty():
+        print("reading messages, one a line, until the end of input (Ctrl-D)", file=sys.stderr, flush=True)
+    return take_over()
+
+
+def _over_stdio(server: Any, options: argparse.Namespace, streams: Any) -> bool:
+    """Serve, and say whether all handlers ended."""
+    from ..transports.endpoint import MAX_BODY
+    from ..transports.stdio import serve_stdio
+
+    return serve_stdio(server, *streams, MAX_BODY if options.max_body is None else options.max_body)
+
+
+def _over_http(server: Any, options: argparse.Namespace) -> bool:
+    """The same over HTTP, by one process or several."""
+    if options.workers < 1:
+        raise UsageError(f"--workers is a number of processes of at least 1, not {options.workers}")
+    if options.workers > 1 and options.legacy_sessions == "on":
+        raise UsageError("--legacy-sessions on is for one process, since a session lives in one")
+    if options.workers > 1:
+        server.state.legacy_sessions = False
+    elif options.legacy_sessions is not None:
+        server.state.legacy_sessions = options.legacy_sessions == "on"
+    running = _bound(server, options)
+    _allow_open_files()
+    announce = partial(_announce, server, running)
+    return _run(running, announce) if options.workers == 1 else _run_several(options.workers, running, announce)
+
+
+def _bound(server: Any, options: argparse.Namespace) -> Any:
+    """An HTTPServer that listens, and has not begun. Raises UsageError."""
+    from ..transports.http_server import HTTPServer, Limits
+
+    limits = Limits(grace=options.grace)
+    if options.max_body is not None:
+        limits = Limits(grace=options.grace, max_body=options.max_body)
+    try:
+        return HTTPServer(server, options.host, options.port, options.path, options.origin, limits, options.cors,
+                          options.keep_alive, options.health, options.unix)
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error
         if isinstance(error, OSError) and error.errno == errno.EADDRINUSE and not options.unix:
@@ -168,27 +215,17 @@ def _serve(options: argparse.Namespace) -> int:
         raise UsageError(f"cannot serve on {place}: {reason}") from None
     except ValueError as error:
         raise UsageError(str(error)) from None
-    if options.trace:
-        server.on_trace = lambda line: print(line, file=sys.stderr, flush=True)
-    _allow_open_files()
-    announce = partial(_announce, server, running)
-    if options.workers == 1:
-        return _run(running, announce)
-    return _run_several(options.workers, server, running, announce)
 
 
-def _run(running: Any, announce: Callable[[], None]) -> int:
+def _run(running: Any, announce: Callable[[], None]) -> bool:
     from ..transports.http_server import wait_for_signal
 
     with running:
         wait_for_signal(announce)
-    if running.abandoned:  # what does not end in the grace period does not keep the process
-        logging.shutdown()
-        os._exit(0)
-    return 0
+    return not running.abandoned
 
 
-def _run_several(count: int, server: Any, running: Any, announce: Callable[[], None]) -> int:
+def _run_several(count: int, running: Any, announce: Callable[[], None]) -> bool:
     """By forked processes, which have a bus between them where the server has none of its own."""
     import shutil
     import tempfile
@@ -199,14 +236,14 @@ def _run_several(count: int, server: Any, running: Any, announce: Callable[[], N
     folder = tempfile.mkdtemp(prefix="mcp-")
     running.accepts = 1  # so that whoever is quickest does not take all that come at once
     try:
-        server.relay.bus = server.relay.bus or UnixBus(folder)
+        running.mcp.relay.bus = running.mcp.relay.bus or UnixBus(folder)
         Workers(count, lambda: _run(running, lambda: None), running.limits.grace).run(announce)
     except OSError as error:
         raise UsageError(f"cannot run {count} workers: {error.strerror or error}") from None
     finally:
         running.server_close()
         shutil.rmtree(folder, ignore_errors=True)
-    return 0
+    return True
 
 
 def _announce(server: Any, running: Any) -> None:

@@ -128,7 +128,10 @@ def _batch(state: State, request: Request, messages: List[Any]) -> Answer:
         request.later(partial(_run, asked))
         return Answer(202)
     _run(asked)
-    return outlet.settled()
+    answer = outlet.settled()
+    for part in [each.request for each in asked if not each.under_way] if request.peer is not None else ():
+        request.peer.end(part)  # what is answered in the array; the others are when their own answer is sent
+    return answer
 
 
 def _listen(state: State, request: Request) -> Answer:
@@ -166,6 +169,12 @@ class Exchange:
         self.state, self.request, self.outlet = state, request, outlet
         self.refused: Optional[ProtocolError] = None
         self.conversation: Optional[Conversation] = None
+
+    @property
+    def under_way(self) -> bool:
+        """Whether it has no answer yet."""
+        id = self.request.id
+        return id is not None and self.outlet.session.under_way.get(id) is self
 
     def run(self) -> Optional[ProtocolError]:
         """Serve it as far as it goes without an answer of the client's; the error that it came to. Raises HTTPError."""

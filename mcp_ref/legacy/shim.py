@@ -24,7 +24,7 @@ from typing import Any, Callable, Dict, Mapping, Optional, Protocol, Union
 
 from ..base.errors import HTTPError, InternalError, InvalidParams, MissingClientCapability, ProtocolError, from_handler
 from ..base.log import log
-from ..base.request import Request, RequestId
+from ..base.request import Request
 from ..base.versioning import LATEST
 from ..lib.text import shown
 from ..patterns.mrtr import RESULTS, Incomplete, check_answer
@@ -52,10 +52,10 @@ class Outlet(Protocol):
 class Session(Protocol):
     """What is asked of legacy.sessions."""
 
-    def ask(self, outlet: Outlet, question: Dict[str, Any], hear: Callable[[Dict[str, Any]], None]) -> RequestId:
+    def ask(self, outlet: Outlet, question: Dict[str, Any], hear: Callable[[Dict[str, Any]], None]) -> Any:
         """Send a request; `hear` is given its response, from any thread and once. Its id."""
 
-    def withdraw(self, id: RequestId) -> None:
+    def withdraw(self, id: Any) -> None:
         """Tell the client that nobody waits for the answer any more; `hear` is not called."""
 
 
@@ -72,13 +72,16 @@ def converse(state: State, request: Request, session: Optional[Session], outlet:
 
 
 def attempt(state: State, request: Request, session: Optional[Session]) -> Union[Asks, Outcome]:
-    """Call the method of a request: what it returns, or the error that answers it, and None if it was cancelled."""
+    """Call the method of a request: what it returns, or the error that answers it, and None if it was cancelled.
+
+    Raises HTTPError where the caller's token lacks a scope.
+    """
     try:
         result: Asks = state.methods[request.method](state, request)
         return result
     except Cancelled:
         return None
-    except (HTTPError, KeyboardInterrupt):  # a token without the scope of what is called
+    except (HTTPError, KeyboardInterrupt):
         raise
     except MissingClientCapability as error:
         return _lacking(state, request, session, error) if error.found else _broken(request)
@@ -131,7 +134,7 @@ class Conversation:
         self._lock = threading.Lock()
         self._round = 0
         self._over = False
-        self._open: Dict[str, Optional[RequestId]] = {}
+        self._open: Dict[str, Any] = {}
         self._answers: Dict[str, Any] = {}
 
     def put(self, asks: Asks) -> None:
@@ -147,7 +150,7 @@ class Conversation:
         except ValueError as error:
             return self._fail(f"cannot ask the client: {error}")
         request.params = {**request.params, "requestState": asks["requestState"]}
-        waiting: Dict[str, Optional[RequestId]] = dict.fromkeys(sent)
+        waiting: Dict[str, Any] = dict.fromkeys(sent)
         self._open, self._answers = waiting, {}
         for key, each in sent.items():
             self._ask(each, waiting, key, asked[key])
@@ -156,7 +159,7 @@ class Conversation:
         elif not sent:
             request.later(self._after_a_pause)
 
-    def _ask(self, sent: Dict[str, Any], waiting: Dict[str, Optional[RequestId]], key: str,
+    def _ask(self, sent: Dict[str, Any], waiting: Dict[str, Any], key: str,
              asked: Mapping[str, Any]) -> None:
         if self._over:
             return
@@ -172,7 +175,7 @@ class Conversation:
         if late:
             self._withdraw(id)
 
-    def _heard(self, waiting: Dict[str, Optional[RequestId]], key: str, asked: Mapping[str, Any],
+    def _heard(self, waiting: Dict[str, Any], key: str, asked: Mapping[str, Any],
                response: Mapping[str, Any]) -> None:
         """Take an answer. The last one of a round begins the next; the first bad one is the end."""
         problem = _problem(key, asked, response)
@@ -198,7 +201,10 @@ class Conversation:
             return
         self._request.params = {**self._request.params, "inputResponses": self._answers}
         self._request.notify = self._report
-        outcome = attempt(self._state, self._request, self._session)
+        try:
+            outcome = attempt(self._state, self._request, self._session)
+        except HTTPError:
+            return self._fail("is not permitted any more")
         if isinstance(outcome, Asks):
             self.put(outcome)
         else:
@@ -226,7 +232,7 @@ class Conversation:
             self._withdraw(id)
         self._finish(outcome)
 
-    def _withdraw(self, id: RequestId) -> None:
+    def _withdraw(self, id: Any) -> None:
         assert self._session is not None
         try:
             self._session.withdraw(id)

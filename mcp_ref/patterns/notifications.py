@@ -16,6 +16,7 @@ from ..base.request import Request
 from ..lib.text import shown
 from ..lib.token_bucket import TokenBucket
 
+CANCELLED = "notifications/cancelled"
 BURST = 32
 PER_SECOND = 50
 """What a TokenBucket lets through: so many at once, and so many a second from then on."""
@@ -35,13 +36,13 @@ class Cancelled(BaseException):
 class Progress:
     """The progress of one request: strictly increasing, within a TokenBucket.
 
-    The last step (progress equal to total) is never held back. Without a token nothing is sent.
+    The last step (progress equal to total) is never held back. Without a token nothing is sent. How far it is stands in
+    the Request, which several attempts share in the eras before 2026-07-28.
     """
 
     def __init__(self, request: Request) -> None:
         self._request = request
         self._token = request.meta.get(PROGRESS_TOKEN)
-        self._last = -math.inf
         self._bucket = TokenBucket(BURST, PER_SECOND)
 
     def report(self, progress: float, total: Optional[float] = None, message: Optional[str] = None) -> None:
@@ -49,11 +50,11 @@ class Progress:
         if not all(isinstance(each, (int, float)) for each in (progress, 0 if total is None else total)):
             raise TypeError(f"progress and total are numbers, not {progress!r} and {total!r}")
         send = self._request.notify
-        if self._token is None or send is None or not self._last < progress < math.inf:
+        if self._token is None or send is None or not self._request.progress < progress < math.inf:
             return
         if not self._bucket.take() and progress != total:
             return
-        self._last = progress
+        self._request.progress = progress
         params: Dict[str, Any] = {"progressToken": self._token, "progress": progress}
         if total is not None:
             params["total"] = total

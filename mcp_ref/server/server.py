@@ -13,6 +13,7 @@ import threading
 from typing import (
     TYPE_CHECKING,
     Any,
+    BinaryIO,
     Callable,
     Dict,
     Iterable,
@@ -39,6 +40,7 @@ from . import completion, prompts, resources, tools
 from .arguments import keys_given, sealers, server_info, text_or_none, texts, whole
 from .definitions import Registry
 from .discover import discover
+from .hosted import Hosted
 from .listen import listen
 from .lists import hints, hints_by_method
 from .state import Method, State
@@ -47,8 +49,7 @@ if TYPE_CHECKING:
     import os
 
     from ..authorization.resource_server import ResourceServer
-    from ..transports.http_server import HTTPServer, Limits
-    from ..transports.wsgi import WSGIApp
+    from ..transports.http_server import Limits
     from .folders import FolderTemplate
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -66,7 +67,7 @@ def _decorator(add: Callable[[Any], object]) -> Callable[[Function], Function]:
     return register
 
 
-class Server:
+class Server(Hosted):
     """An MCP server: what it is called, and the tools, resources and prompts registered on it.
 
     name, version, title, description, website_url, icons: its serverInfo. instructions: guidance for models.
@@ -131,8 +132,8 @@ class Server:
             legacy_sessions=legacy_sessions, input_required_legacy_shim=input_required_legacy_shim, sessions=Sessions())
         self.state.subscriptions.hear = self.state.sessions.publish
         self.set_era(era)
+        super().__init__()
         self.relay = Relay(self.state.subscriptions, bus)
-        self._running: "List[HTTPServer]" = []
         self._refreshing = threading.Lock()
         self._refresh()
 
@@ -416,35 +417,13 @@ class Server:
                         health=health, unix=unix) as running:
             wait_for_signal(lambda: log.warning("serving %s at %s", self.name, running.url))
 
-    def start(self, host: str = "127.0.0.1", port: int = 8000, *, path: str = "/mcp", origins: Iterable[str] = (),
-              limits: "Optional[Limits]" = None, cors: Iterable[str] = (), keep_alive: float = 15.0,
-              health: Optional[str] = None, unix: Optional[str] = None) -> "HTTPServer":
-        """Serve over HTTP beside the rest of a program, on threads of its own; from any thread, and returns at once.
+    def serve_stdio(self, stdin: Optional[BinaryIO] = None, stdout: Optional[BinaryIO] = None, *,
+                    max_line: int = 4 * 1024 * 1024) -> None:
+        """Serve one client over standard input and output until the input ends, or the process is told to stop.
 
-        Returns the running HTTPServer, whose `url` it is and which, as a context manager, stops at the end. Options and
-        errors are those of `serve`. In a process forked from this one nothing runs: start there anew.
+        stdin, stdout: other streams of octets in their place. Without, whatever else reads standard input from now on
+        finds it empty, and whatever is printed goes to standard error. max_line: octets of the longest message taken.
         """
-        from ..transports.http_server import HTTPServer
+        from ..transports.stdio import serve_stdio  # as above
 
-        started = HTTPServer(self, host, port, path, origins, limits, cors, keep_alive, health, unix).start()
-        self._running = [each for each in self._running if not each.stopping] + [started]
-        return started
-
-    def stop(self) -> None:
-        """Stop whatever `start` began, within the grace period of its Limits; nothing where nothing runs."""
-        for each in self._running:
-            each.stop()
-
-    def wsgi_app(self, *, path: str = "/mcp", origins: Iterable[str] = (), cors: Iterable[str] = (),
-                 max_body: Optional[int] = None, keep_alive: float = 15.0, health: Optional[str] = None) -> "WSGIApp":
-        """This server as a WSGI application, for gunicorn, waitress, mod_wsgi or a mount in another application.
-
-        path, health: below where it is mounted, "/" the mount itself. origins: the web origins that it is reached by,
-        as "https://app.example"; without them only loopback names are served. cors, keep_alive: as for `serve`.
-        max_body: octets of a request's body. From here on no sessions of older clients are kept. Raises ValueError.
-        """
-        from ..transports.endpoint import MAX_BODY
-        from ..transports.wsgi import WSGIApp
-
-        self.state.legacy_sessions = False  # who asks next may be another process
-        return WSGIApp(self, path, origins, cors, MAX_BODY if max_body is None else max_body, keep_alive, health)
+        serve_stdio(self, stdin, stdout, max_line)

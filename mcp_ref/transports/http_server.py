@@ -22,7 +22,6 @@ from __future__ import annotations
 import errno
 import http.server
 import os
-import signal
 import socket
 import socketserver
 import sys
@@ -42,6 +41,7 @@ from .connection import ANSWERING, ARRIVING, IDLE, LEAVING, LISTENING, READ, SER
 from .endpoint import Endpoint
 from .loop import IN_A_ROW, Loop
 from .outgoing import octets
+from .signals import wait_for_signal
 
 __all__ = ["HTTPServer", "Limits", "wait_for_signal"]
 
@@ -291,23 +291,3 @@ class HTTPServer(http.server.HTTPServer):
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A fault of this module; a client that goes away is none and never comes here."""
         log.error("connection failed", exc_info=sys.exc_info())
-
-
-def wait_for_signal(announce: Callable[[], None]) -> None:
-    """Return at SIGINT or SIGTERM; call it from the main thread. announce: called once neither can be missed.
-
-    It waits at a socket: on a lock, a signal that another thread takes, or that comes just before, wakes nobody.
-    """
-    stops = (signal.SIGINT, signal.SIGTERM)
-    heard, woken = socket.socketpair()
-    with heard, woken:
-        woken.setblocking(False)
-        signal.set_wakeup_fd(woken.fileno())
-        try:
-            for number in stops:
-                signal.signal(number, lambda *_: None)
-            announce()
-            while heard.recv(1)[0] not in stops:
-                pass
-        finally:
-            signal.set_wakeup_fd(-1)

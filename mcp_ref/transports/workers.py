@@ -23,17 +23,17 @@ import time
 from typing import Callable, Dict, List
 
 from ..base.log import log
+from .signals import STOPS
 
 PACE = 1.0
 """Seconds between two processes in one place."""
-STOPS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Workers:
-    """count: processes. work: what each does until it is sent SIGTERM, returning its exit status. grace: seconds that
-    it may take from then on. Raises OSError where the system cannot fork."""
+    """count: processes. work: what each does until it is sent SIGTERM. grace: seconds that it may take from then on.
+    Raises OSError where the system cannot fork."""
 
-    def __init__(self, count: int, work: Callable[[], int], grace: float) -> None:
+    def __init__(self, count: int, work: Callable[[], object], grace: float) -> None:
         if not hasattr(os, "fork"):
             raise OSError("this system cannot fork, and runs one process only")
         self._count, self._work, self._grace = count, work, grace
@@ -105,7 +105,8 @@ class Workers:
             self._heard.close()
             self._woken.close()
             threading.Thread(target=self._watch_the_parent, daemon=True).start()
-            status = self._work()
+            self._work()
+            status = 0
         except BaseException:
             log.exception("a worker failed")
         finally:

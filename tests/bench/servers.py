@@ -31,7 +31,10 @@ NODE_PACKAGES = {
     "@modelcontextprotocol/node": "2.1.2",
     "node": "24.21.0",
 }
-NODE_CLIENT = {"@modelcontextprotocol/client": "2.4.0"}  # not measured; tests/peers has it call our server
+# Not measured; tests/peers has them call our server, those of 1.x as clients that begin with initialize.
+NODE_CLIENT = {"@modelcontextprotocol/client": "2.4.0", "@modelcontextprotocol/sdk": "1.32.2"}
+PYTHON_1_HOME = ROOT / "build" / "peers" / f"python-1-{sys.implementation.cache_tag}"
+PYTHON_1_PACKAGES = ["mcp==1.30.0"]
 START_TIMEOUT = 30.0
 INSTALL_TIMEOUT = 600.0
 

@@ -1,38 +1,37 @@
-"""`python3 -m tests.conformance`: the official conformance suite, its server half, against the fixture in server.py.
+"""`python3 -m tests.conformance [server | client …]`: the official conformance suite against server.py and client.py.
 
-Needs npx, which fetches the suite and a Node that it runs on. Prints `ok NAME`, `FAILED NAME: why` or `WARNING NAME:
-why` for each scenario and closes with `N passed, N failed`; exit status 1 unless all of at least 40 passed: the 37
-that the revision requires and the three that the suite calls pending. A warning fails, as does a check that the suite
-had to skip. Scenarios of extensions are named apart and do not count. Everything said is kept in build/conformance.
+Needs npx. The client half is described in clients.py; both run where none is named. Of the server half: prints `ok
+NAME`, `FAILED NAME: why` or `WARNING NAME: why` for each scenario and closes with `N passed, N failed`; exit status 1
+unless all of at least 40 passed for 2026-07-28, the 37 that the revision requires and the three that the suite calls
+pending, and all of 33 for 2025-11-25, the 30 and the three that it only reports. One process serves both. A warning
+fails, as does a check that the suite had to skip, and one that it lets a server off. Scenarios of extensions are named
+apart and do not count. Everything said is kept in build/conformance.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import shlex
 import shutil
 import subprocess
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
-ROOT = Path(__file__).resolve().parents[2]
+from . import clients
+from .suite import ROOT, SuiteError, conformance
+
 RESULTS = ROOT / "build" / "conformance"
-SUITE = "@modelcontextprotocol/conformance@0.2.0-alpha.12"
-NODE = "node@24"
-REVISION = "2026-07-28"
-EXPECTED = 40
+EXPECTED = {"2026-07-28": 40, "2025-11-25": 33}
 EXTENSIONS = ("tasks-", "sep-2640-")
 SUITE_TIMEOUT = 900.0
 
 _RESULT = re.compile(r"server-(.+)-(\d{4}-\d\d-\d\dT[\d-]+Z)")
+WANTED = {"server-sse-polling": ("server-sse-priming-event", "server-sse-retry-field", "server-sse-disconnect-resume")}
+"""Checks that must succeed, where the suite is content with a server that does not do at all what they ask for."""
+
 _FAILING = {"FAILURE": "FAILED", "SKIPPED": "FAILED", "WARNING": "WARNING"}
-
-
-class SuiteError(Exception):
-    """The suite could not be run; the message says why."""
 
 
 @contextmanager
@@ -52,19 +51,11 @@ def fixture(log: Path) -> Iterator[str]:
             process.communicate(timeout=20)
 
 
-def run_suite(url: str, log: Path) -> None:
-    """Have the suite examine the server at `url` and leave its results in RESULTS. Raises SuiteError."""
-    command = ["conformance", "server", "--url", url, "--requirements", REVISION, "--output-dir", str(RESULTS)]
-    npx = shutil.which("npx")
-    if npx is None:
-        raise SuiteError("npx is not installed")
-    try:
-        done = subprocess.run([npx, "--yes", "-p", NODE, "-p", SUITE, "-c", shlex.join(command)], cwd=RESULTS,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              encoding="utf-8", timeout=SUITE_TIMEOUT)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise SuiteError(f"the suite cannot be run: {error}") from None
-    log.write_text(done.stdout, encoding="utf-8")
+def run_suite(url: str, revision: str, folder: Path) -> None:
+    """Have the suite examine the server at `url` by a revision and leave its results in `folder`. Raises SuiteError."""
+    folder.mkdir(parents=True)
+    conformance(["server", "--url", url, "--requirements", revision, "--output-dir", str(folder)],
+                folder / "suite.log", SUITE_TIMEOUT)
 
 
 def results(folder: Path) -> Dict[str, List[Dict[str, Any]]]:
@@ -78,7 +69,7 @@ def results(folder: Path) -> Dict[str, List[Dict[str, Any]]]:
             for _, name, checks in sorted(found)}
 
 
-def objection(checks: List[Dict[str, Any]]) -> Optional[Tuple[str, str]]:
+def objection(name: str, checks: List[Dict[str, Any]]) -> Optional[Tuple[str, str]]:
     """FAILED or WARNING, and why; None for a scenario that passed."""
     if not any(check["status"] == "SUCCESS" for check in checks):
         return "FAILED", "; ".join(_why(check) for check in checks) or "it broke off without a result"
@@ -86,16 +77,18 @@ def objection(checks: List[Dict[str, Any]]) -> Optional[Tuple[str, str]]:
         reasons = [_why(check) for check in checks if check["status"] == status]
         if reasons:
             return kind, "; ".join(reasons)
-    return None
+    passed = [check["id"] for check in checks if check["status"] == "SUCCESS"]
+    missing = [id for id in WANTED.get(name, ()) if id not in passed]
+    return ("FAILED", f"no success of {', '.join(missing)}") if missing else None
 
 
 def _why(check: Dict[str, Any]) -> str:
     return f"{check['id']}: {check.get('errorMessage') or check['status'].lower()}"
 
 
-def report(scenarios: Dict[str, List[Dict[str, Any]]]) -> Tuple[int, int]:
+def report(scenarios: Dict[str, List[Dict[str, Any]]], expected: int) -> Tuple[int, int]:
     """Print a line for each scenario; the numbers of those that passed and of those that did not."""
-    counted = {name: objection(checks) for name, checks in scenarios.items() if not name.startswith(EXTENSIONS)}
+    counted = {name: objection(name, checks) for name, checks in scenarios.items() if not name.startswith(EXTENSIONS)}
     for name, found in counted.items():
         print(f"ok {name}" if found is None else f"{found[0]} {name}: {found[1]}")
     for name, checks in scenarios.items():
@@ -104,26 +97,40 @@ def report(scenarios: Dict[str, List[Dict[str, Any]]]) -> Tuple[int, int]:
             print(f"not scored {name}: {good} of {len(checks)} checks passed")
     failed = sum(found is not None for found in counted.values())
     passed = len(counted) - failed
-    if len(counted) < EXPECTED:
-        print(f"FAILED: {len(counted)} scenarios ran, {EXPECTED} were expected; see {RESULTS}/suite.log")
+    if len(counted) < expected:
+        print(f"FAILED: {len(counted)} scenarios ran, {expected} were expected; see suite.log in {RESULTS}")
         failed += 1
     return passed, failed
 
 
-def main() -> int:
-    """Run the suite and report; the exit status."""
+def server_half() -> Tuple[int, int]:
+    """Run the suite against the server by each revision and report; the numbers of passed and failed."""
     shutil.rmtree(RESULTS, ignore_errors=True)
     RESULTS.mkdir(parents=True)
+    counts: List[Tuple[int, int]] = []
     try:
         with fixture(RESULTS / "server.log") as url:
-            run_suite(url, RESULTS / "suite.log")
-        passed, failed = report(results(RESULTS))
+            for revision, expected in EXPECTED.items():
+                print(f"server, {revision}", flush=True)
+                run_suite(url, revision, RESULTS / revision)
+                counts.append(report(results(RESULTS / revision), expected))
     except SuiteError as error:
         print(f"FAILED: {error}")
-        passed, failed = 0, 1
+        counts.append((0, 1))
+    return sum(passed for passed, _ in counts), sum(failed for _, failed in counts)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run what is asked for, everything by default, and report; the exit status."""
+    counts = []
+    if arguments[:1] != ["client"]:
+        counts.append(server_half())
+    if arguments[:1] != ["server"]:
+        counts.append(clients.main(arguments[1:]))
+    passed, failed = (sum(each) for each in zip(*counts))
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

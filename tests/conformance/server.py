@@ -82,6 +82,23 @@ def test_logging_tool(ctx: Context) -> str:
     return "logged"
 
 
+@server.tool
+def test_tool_with_logging(ctx: Context) -> str:
+    """Log three messages on the way."""
+    for message in ("Tool execution started", "Tool processing data", "Tool execution completed"):
+        ctx.log("info", message)
+        time.sleep(0.05)
+    return "logged thrice"
+
+
+@server.tool
+def test_reconnection(ctx: Context) -> str:
+    """Send the client away while it works, where the revision lets a client come back for the result."""
+    ctx.close_stream()
+    time.sleep(0.1)
+    return "here is what you came back for"
+
+
 # Tools: arguments
 
 
@@ -108,6 +125,47 @@ def test_mirrored_argument(region: Annotated[str, {"x-mcp-header": "Region"}]) -
 def json_schema_2020_12_tool(arguments: Dict[str, Any]) -> str:
     """Take arguments by a schema that no annotation could express."""
     return f"{len(arguments)} arguments"
+
+
+# Tools that ask, by the names that the suite had for them before 2026-07-28
+
+
+@server.tool
+def test_sampling(ctx: Context, prompt: str) -> str:
+    """Have the client's model answer a prompt."""
+    return f"LLM response: {ctx.sample(prompt, 100)['content']}"
+
+
+@server.tool
+def test_elicitation(ctx: Context, message: str) -> str:
+    """Ask for a name and an address."""
+    return told(ctx.elicit(message, {"username": {"type": "string", "description": "User's response"},
+                                     "email": {"type": "string", "description": "User's email address"}}))
+
+
+@server.tool
+def test_elicitation_sep1034_defaults(ctx: Context) -> str:
+    """Ask with a default for each kind of field."""
+    return told(ctx.elicit("Please review these", {
+        "name": {"type": "string", "default": "John Doe"}, "age": {"type": "integer", "default": 30},
+        "score": {"type": "number", "default": 95.5}, "verified": {"type": "boolean", "default": True},
+        "status": {"type": "string", "enum": ["active", "inactive", "pending"], "default": "active"}}))
+
+
+@server.tool
+def test_elicitation_sep1330_enums(ctx: Context) -> str:
+    """Ask to choose, in each of the forms that a choice has."""
+    options = ["option1", "option2", "option3"]
+    titled = [{"const": f"value{number}", "title": f"Choice {number}"} for number in (1, 2, 3)]
+    return told(ctx.elicit("Please choose", {
+        "untitledSingle": {"type": "string", "enum": options}, "titledSingle": {"type": "string", "oneOf": titled},
+        "legacyEnum": {"type": "string", "enum": ["opt1", "opt2", "opt3"], "enumNames": ["One", "Two", "Three"]},
+        "untitledMulti": {"type": "array", "items": {"type": "string", "enum": options}},
+        "titledMulti": {"type": "array", "items": {"anyOf": titled}}}))
+
+
+def told(answer: Any) -> str:
+    return f"The user's answer: action={answer.action}, content={json.dumps(answer.content)}"
 
 
 # Tools that ask
@@ -222,6 +280,12 @@ def static_text() -> str:
 def static_binary() -> bytes:
     """An image."""
     return RED_DOT
+
+
+@server.resource("test://watched-resource", mime_type="text/plain")
+def watched_resource() -> str:
+    """A text that clients follow."""
+    return "This is the content of the watched resource."
 
 
 @server.resource("test://template/{id}/data", mime_type="application/json")

@@ -1,4 +1,5 @@
-"""`python3 -m tests.peers`: mcp_ref and the two official SDKs, each as server and as client of mcp_ref.
+"""`python3 -m tests.peers`: mcp_ref and the two official SDKs, each as server and as client of mcp_ref; their 1.x as
+clients that begin with initialize.
 
 The SDKs are installed under build/peers, as the bench does it. Each pair of a server and a client does the steps of
 steps.py; a line `ok SERVER < CLIENT: STEP` or `FAILED …: why` for each, a line `differs …` for what a peer does against
@@ -18,10 +19,20 @@ import time
 from contextlib import contextmanager
 from typing import Any, Dict, Iterator, List, Tuple
 
-from tests.bench.servers import NODE_HOME, PYTHON_HOME, ROOT, SOURCES, install_python_sdk, install_typescript_sdk
+from tests.bench.servers import (
+    NODE_HOME,
+    PYTHON_1_HOME,
+    PYTHON_1_PACKAGES,
+    PYTHON_HOME,
+    ROOT,
+    SOURCES,
+    install_python_sdk,
+    install_typescript_sdk,
+    installed_in,
+)
 from tests.bench.wrk import BenchError
 
-from .steps import COMMANDS, DIFFERENCES, EXPECTED
+from .steps import COMMANDS, DIFFERENCES, EXPECTED, LEGACY
 
 START_TIMEOUT = 30.0
 PAIR_TIMEOUT = 180.0
@@ -38,7 +49,12 @@ CLIENTS: Dict[str, List[str]] = {
     "mcp_ref command line": [sys.executable, "-m", "tests.peers.command_line"],
     "python_sdk": [PYTHON, "-W", "ignore", str(SOURCES / "python_sdk_client.py")],
     "typescript_sdk": [NODE, str(NODE_HOME / "typescript_sdk_client.mjs")],
+    "python_sdk 1.x": [str(PYTHON_1_HOME / "bin" / "python"), "-W", "ignore", str(SOURCES / "python_sdk_1_client.py")],
+    "typescript_sdk 1.x": [NODE, str(NODE_HOME / "typescript_sdk_1_client.mjs")],
 }
+WANTED = {"mcp_ref command line": {step: EXPECTED[step] for step in COMMANDS},
+          "python_sdk 1.x": LEGACY, "typescript_sdk 1.x": LEGACY}
+"""What a client must get where that is not all that EXPECTED has."""
 # Every pair of which one is ours.
 PAIRS = [(server, client) for server in SERVERS for client in CLIENTS if "mcp_ref" in server + client]
 
@@ -118,9 +134,9 @@ def shown(said: Dict[str, Any]) -> str:
 def report(server: str, client: str, found: Dict[str, Dict[str, Any]]) -> Tuple[int, int]:
     """Print a line for each step of a pair; the numbers of those that passed and of those that did not."""
     failed = 0
-    steps = COMMANDS if client == "mcp_ref command line" else tuple(EXPECTED)
+    steps = WANTED.get(client, EXPECTED)
     for step in steps:
-        wanted, why = DIFFERENCES.get((server, step), (EXPECTED[step], ""))
+        wanted, why = DIFFERENCES.get((server, step), (steps[step], ""))
         pair, said = f"{server} < {client}: {step}", found.get(step, {})
         if not matches(said, wanted):
             failed += 1
@@ -138,6 +154,7 @@ def main() -> int:
     try:
         install_python_sdk()
         install_typescript_sdk()
+        installed_in(PYTHON_1_HOME, PYTHON_1_PACKAGES)
         for server, client in PAIRS:
             with started(server) as (url, process):
                 good, bad = report(server, client, said_by(client, url, process))

@@ -47,6 +47,16 @@ EXPECTED: Dict[str, Dict[str, Any]] = {
     "end_of_stream": {"got": "graceful"},
 }
 
+# A client of 2025-11-25 is told otherwise of a capability that it lacks and of an unknown resource, has a GET stream in
+# place of listen, and mirrors nothing.
+LEGACY: Dict[str, Dict[str, Any]] = {
+    **{step: wanted for step, wanted in EXPECTED.items()
+       if step not in ("mirrored_unlisted", "mirrored_like_encoded", "end_of_stream")},
+    "connect": {"got": ["2025-11-25", *EXPECTED["connect"]["got"][1:]]},
+    "undeclared": {"got": True},
+    "unknown_resource": {"error": -32002},
+}
+
 # The command line does a part of them.
 COMMANDS = ("connect", "list_tools", "call", "structured", "tool_error", "unknown_tool", "mirrored", "odd_name",
             "elicit_accept", "elicit_decline", "undeclared", "progress", "list_resources", "read", "read_octets",

@@ -1,0 +1,486 @@
+"""basic/transports/stdio: the server's side. One message is one line, on one channel for all of them.
+
+Implements STDIO-01, STDIO-03, STDIO-05, STDIO-08, STDIO-10, STDIO-11, STDIO-15, TRANS-08; CANC-02, CANC-03, CANC-14.
+
+It moves lines and decides nothing: of a line it makes a Request, which climbs the ladder without what only HTTP has,
+and sends the Answer. A line is octets up to a \\n (a \\r before it is white space of JSON), so that no character in a
+string can end it. A blank one says nothing and is passed over. One that is too long is refused, and read away unkept.
+
+    the leader   has the loop (transports/loop). It reads, and has the core take each line as far as its framing before
+                 it looks at the next: a request is in flight before a cancellation of it can be read, and no two take
+                 one id. What is quick is answered right there; what is not loses the loop to another thread
+    a place      is what a handler needs, of HANDLERS. A request beyond them is framed, waits, and can be cancelled
+    the writer   is whoever has something to send while nobody is sending; it goes on with what others put into the
+                 outbox meanwhile, so that one thread at most waits for a slow reader. What is in there of a request
+                 that is cancelled is never written. A subscription stands in it once, and is asked for its messages
+                 when its turn comes; one that overran ends
+
+Nothing more is read while more than HELD octets of requests are in flight, WAITING of them wait for a place, or MUCH
+waits for the reader; who sends notifications waits for the last. When the input ends, what is owed is written, for
+GRACE seconds; then what still runs is cancelled.
+"""
+
+from __future__ import annotations
+
+import collections
+import io
+import os
+import select
+import socket
+import sys
+import threading
+from functools import partial
+from selectors import EVENT_READ
+from typing import Any, BinaryIO, Callable, Deque, Dict, List, NamedTuple, Optional, Tuple
+
+from ..base.errors import InternalError, InvalidRequest
+from ..base.peer import Peer
+from ..base.request import BodyAwaited, Request, Serving
+from ..lib.strict_json import encode
+from ..patterns.notifications import CANCELLED, Cancelled
+from ..patterns.subscriptions import Subscription
+from .endpoint import MAX_BODY
+from .loop import Loop, Then, Work
+from .signals import Bell, wait_for_signal
+
+HANDLERS = 64
+WAITING = 1024
+HELD = 64 * 1024 * 1024
+MUCH = 4 * 1024 * 1024
+AT_ONCE = 64 * 1024
+GRACE, LAST = 0.6, 0.2
+"""Seconds for what is owed once the input has ended, and for what is cancelled then to notice."""
+PATIENCE = 0.001
+"""Seconds that a line may take before another thread reads on."""
+
+
+def _nothing() -> None:
+    """Follows work that leaves nothing to do."""
+
+
+class Line(Request):
+    """A line as the request it is.
+
+    size: in octets. batch: whether it is one, of 2025-03-26. placed: whether it has one of the HANDLERS places. news:
+    the subscription that it has become. due: whether that stands in the outbox.
+    """
+
+    __slots__ = ("size", "batch", "placed", "news", "due")
+
+    def __init__(self, octets: Optional[bytes], pipe: "StdioServer") -> None:
+        read = pipe.too_long if octets is None else lambda: octets
+        super().__init__(read, None, partial(pipe.notify, self), peer=pipe, later=pipe.later)
+        self.size = len(octets or b"")
+        self.batch = octets is not None and octets[:64].lstrip()[:1] == b"["
+        self.placed = self.due = False
+        self.news: Optional[Subscription] = None
+
+
+class Piece(NamedTuple):
+    """What waits to be written. octets: a message; None for whatever the request's subscription has. last: whether the
+    request is over with it."""
+
+    request: Optional[Request]
+    octets: Optional[bytes]
+    last: bool
+
+
+class StdioServer(Peer):
+    """Serves one client over two streams of octets, on threads of its own, until the input ends; a context manager.
+
+    source, sink: where lines come from and go to. max_line: octets of a line; a longer one is refused. on_end: called
+    once, from any thread, when the input has ended or the reader is gone.
+    """
+
+    def __init__(self, mcp: Serving, source: BinaryIO, sink: BinaryIO, max_line: int = MAX_BODY,
+                 on_end: Callable[[], None] = _nothing) -> None:
+        super().__init__()
+        self.mcp, self.max_line = mcp, max_line
+        self.loop = Loop(_nothing, 60.0, HANDLERS + 2, PATIENCE)
+        self.abandoned = False  # whether a handler did not end in the grace period
+        self._source: Any = source
+        self._sink = sink
+        self._read: Callable[[int], Optional[bytes]] = getattr(source, "read1", source.read)
+        self._on_end = on_end
+        # The leader's own:
+        self._in = bytearray()
+        self._looked = 0  # octets of it that hold no \n
+        self._skipping = self._input_ended = self._watched = False
+        # Set by the leader, cleared by the thread that serves it, which calls the leader:
+        self._framing: Optional[Line] = None
+        # Under the lock of this:
+        self._changed = threading.Condition()
+        self._running = self._held = self._unsent = 0
+        self._waiting: Deque[Work] = collections.deque()
+        self._outbox: Deque[Piece] = collections.deque()
+        self._writing = self._gone = False
+
+    def __enter__(self) -> "StdioServer":
+        self.loop.start()
+        self.loop.call_soon(self._advance)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    # Reading, by the thread that has the loop
+
+    def _watch(self, wanted: bool) -> None:
+        """Have the loop read, or not. What a selector does not take, a file for example, is pumped through a socket."""
+        selector = self.loop.selector
+        if wanted and not self._watched:
+            try:
+                if not isinstance(self._source, (io.RawIOBase, socket.socket)):
+                    raise ValueError("buffered, so that what is there may not be seen")
+                selector.register(self._source, EVENT_READ, self._ready)
+            except (OSError, ValueError):
+                ours, theirs = socket.socketpair()
+                threading.Thread(target=_pump, args=(self._read, theirs), name="mcp-stdin", daemon=True).start()
+                self._source, self._read = ours, ours.recv
+                selector.register(ours, EVENT_READ, self._ready)
+        elif self._watched and not wanted:
+            selector.unregister(self._source)
+        self._watched = wanted
+
+    def _ready(self, _events: int) -> None:
+        try:
+            data = self._read(AT_ONCE)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if data is not None:
+            self._input_ended = not data
+            self._in += data
+            self._advance()
+
+    def _advance(self) -> None:
+        """Serve what lines there are, as far as this thread keeps the loop; then read on, or not."""
+        while self.loop.leads() and self._framing is None:
+            line = None if self._full() else self._next_line()
+            if line is None:
+                if self._input_ended and not self._in:
+                    self._on_end()
+                break
+            self._framing = line
+            if line.batch:  # its requests are handled one after another, in one place
+                self._held += line.size
+                self._queue(partial(self._serve, line, True))
+                if self._waiting:
+                    self._framing = None
+            else:
+                self.loop.inline(partial(self._serve, line), self._advance)
+        if self.loop.leads():
+            self._watch(not self._input_ended and self._framing is None and not self._full())
+
+    def _full(self) -> bool:
+        return self._unsent > MUCH or self._held > HELD or len(self._waiting) > WAITING
+
+    def _next_line(self) -> Optional[Line]:
+        while True:
+            end = self._in.find(b"\n", self._looked)
+            if end < 0 and self._input_ended and self._in:
+                end = len(self._in)  # the last line, without its end
+            if end < 0:
+                self._looked = len(self._in)
+                if self._looked <= self.max_line:
+                    return None
+                self._in.clear()
+                self._looked = 0
+                if self._skipping:
+                    return None
+                self._skipping = True
+                return Line(None, self)
+            octets = bytes(self._in[:end])
+            del self._in[:end + 1]
+            self._looked = 0
+            skipped, self._skipping = self._skipping, False
+            if not skipped and octets.strip():
+                return Line(octets if end <= self.max_line else None, self)
+
+    def too_long(self) -> bytes:
+        """The body of a line that is not kept. Raises InvalidRequest."""
+        raise InvalidRequest(f"Invalid Request: a message has at most {self.max_line} octets")
+
+    # Serving, by any thread
+
+    def begin(self, request: Request) -> None:
+        """As Peer has it; the next line is looked at from here on. Raises BodyAwaited where it waits for a place."""
+        super().begin(request)
+        batch = self._framing
+        if not isinstance(request, Line) and batch is not None and batch.batch:  # a part of it, which has its place
+            return self._framed(batch)
+        self._framed(request)
+        if isinstance(request, Line) and not request.placed:
+            with self._changed:
+                self._held += request.size
+                if self._waiting or self._running >= HANDLERS:
+                    raise BodyAwaited()
+                self._running += 1
+                request.placed = True
+
+    def _framed(self, request: Request) -> None:
+        if self._framing is request:
+            self._framing = None
+            if not self.loop.leads():
+                self.loop.call_soon(self._advance)
+
+    def _serve(self, line: Line, placed: bool = False) -> Then:
+        """Have the core answer, and send that; once more with a place where it had to wait for one."""
+        line.placed = placed
+        try:
+            if line.cancelled:
+                raise Cancelled()
+            answer = self.mcp.handle(line)
+            if answer.stream is not None:
+                self._listen(line, answer.stream)
+            elif answer.body:
+                self._put(Piece(line, answer.body, True))
+        except BodyAwaited:
+            self._queue(partial(self._serve, line, True))
+            return _nothing
+        except Cancelled:
+            self.end(line)
+        finally:
+            self._framed(line)
+        if line.placed:
+            self._free(line.size)
+        return _nothing
+
+    def later(self, work: Callable[[], None]) -> None:
+        """Have work done that belongs to a request, in a place of its own, once there is one."""
+        def placed() -> Then:
+            try:
+                work()
+            finally:
+                self._free(0)
+            return _nothing
+        self._queue(placed)
+
+    def _queue(self, work: Work) -> None:
+        with self._changed:
+            self._waiting.append(work)
+            self._fill()
+
+    def _fill(self) -> None:
+        """Give places to those that wait; with the lock held."""
+        while self._waiting and self._running < HANDLERS:
+            self._running += 1
+            self.loop.submit(self._waiting.popleft())
+
+    def _free(self, octets: int) -> None:
+        """A place is free, and octets of a line are not held any longer."""
+        with self._changed:
+            full = self._full()
+            self._running -= 1
+            self._held -= octets
+            self._fill()
+            self._changed.notify_all()
+        if full:
+            self.loop.call_soon(self._advance)
+
+    def cancel(self, request_id: Any, reason: Any = None) -> Optional[Request]:
+        """As Peer has it; a subscription is closed."""
+        request = super().cancel(request_id, reason)
+        if isinstance(request, Line) and request.news is not None:
+            request.news.close()
+        return request
+
+    # Sending, from any thread
+
+    def send(self, message: Dict[str, Any]) -> None:
+        """As Peer has it. It waits while far too much is unread already."""
+        request = None
+        if "method" not in message:
+            request = self.in_flight.get(message.get("id", ""))
+            if request is None:
+                return
+        self._put(Piece(request, encode(message), request is not None), wait=True, here=False)
+
+    def notify(self, line: Line, message: Dict[str, Any]) -> None:
+        """Send a notification of a request. Raises Cancelled where nobody waits for it, and what `encode` raises."""
+        if line.cancelled:
+            raise Cancelled()
+        self._put(Piece(line, encode(message), False), wait=True)
+
+    def _listen(self, line: Line, subscription: Subscription) -> None:
+        line.news = subscription
+        subscription.wake = partial(self._wake, line)
+        self._wake(line)
+        if line.cancelled:
+            subscription.close()
+
+    def _wake(self, line: Line) -> None:
+        """The subscription has something; called with its lock held, so that nothing is taken here."""
+        if not line.due:
+            line.due = True
+            try:
+                self._put(Piece(line, None, False), here=False)
+            except Cancelled:
+                pass
+
+    def _put(self, piece: Piece, wait: bool = False, here: bool = True) -> None:
+        """Have `piece` written after all that waits. wait: while there is too much of that. here: perhaps by this
+        thread. Raises Cancelled when the reader is gone."""
+        with self._changed:
+            while wait and self._unsent > MUCH and not self._gone:
+                self._changed.wait()
+            if self._gone:
+                raise Cancelled()
+            self._outbox.append(piece)
+            self._unsent += len(piece.octets or b"")
+            if self._writing:
+                return
+            self._writing = True
+        if here:
+            self._write()
+        else:
+            self.loop.submit(self._write)
+
+    def _write(self) -> Then:
+        """Write some of what waits, as the one writer; whoever has a message of its own does no more than that."""
+        pieces: List[Piece] = []
+        size = 0
+        with self._changed:
+            full = self._full()
+            while self._outbox and size < AT_ONCE:
+                pieces.append(self._outbox.popleft())
+                size += len(pieces[-1].octets or b"")
+            self._unsent -= size
+            self._changed.notify_all()
+        try:
+            self._write_out(b"".join(map(self._octets, pieces)))
+        except (OSError, ValueError):  # the second for a stream that is closed
+            self._lose()
+        with self._changed:
+            self._writing = more = bool(self._outbox)
+            self._changed.notify_all()
+        if more:
+            self.loop.submit(self._write)
+        if full:
+            self.loop.call_soon(self._advance)
+        return _nothing
+
+    def _octets(self, piece: Piece) -> bytes:
+        request, octets, last = piece
+        if request is not None and request.cancelled:
+            return b""
+        if request is not None and last:
+            self.end(request)
+        if octets is not None:
+            return octets + b"\n"
+        assert isinstance(request, Line) and request.news is not None
+        request.due = False  # first, so that whoever queues something after the look at it calls again
+        return b"".join(message + b"\n" for message in self._news(request, request.news))
+
+    def _news(self, line: Line, subscription: Subscription) -> List[bytes]:
+        """What a subscription has; at its end its response, then what says so in the way of this page (CANC-02)."""
+        over = subscription.ended, subscription.overrun
+        messages = subscription.take()
+        if not any(over):
+            return messages
+        reason = "the server ends it"
+        if subscription.overrun:
+            reason = "more was to be told than was read"
+            error = InternalError(f"The subscription has ended: {reason}")
+            messages.append(encode({"jsonrpc": "2.0", "id": line.id, "error": error.body()}))
+        subscription.close()
+        self.end(line)
+        params = {"requestId": line.id, "reason": reason}
+        return [*messages, encode({"jsonrpc": "2.0", "method": CANCELLED, "params": params})]
+
+    def _write_out(self, data: bytes) -> None:
+        left = memoryview(data)
+        while left:
+            written = self._sink.write(left)
+            if written is None:  # it is set not to block, by whoever shares it
+                select.select([], [self._sink], [])
+            else:
+                left = left[written:]
+        self._sink.flush()
+
+    def _lose(self) -> None:
+        """Nobody reads any more, so nobody waits for anything."""
+        with self._changed:
+            self._gone = True
+            self._outbox.clear()
+            self._unsent = 0
+            self._changed.notify_all()
+        self._cancel_all("the client is gone")
+        self._on_end()
+
+    # The end
+
+    def _cancel_all(self, reason: str) -> None:
+        for request_id in list(self.in_flight):
+            self.cancel(request_id, reason)
+
+    def _settled(self, seconds: float) -> bool:
+        """Whether nothing runs, and all is written, within so many seconds."""
+        with self._changed:
+            return self._changed.wait_for(
+                lambda: not (self._running or self._waiting or self._writing), seconds)
+
+    def stop(self) -> None:
+        """Stop: nothing more is read, what is owed is written within GRACE, then what still runs is cancelled."""
+        self.loop.call_soon(self._stop_reading)
+        for request in list(self.in_flight.values()):
+            if isinstance(request, Line) and request.news is not None:
+                request.news.end()
+        if not self._settled(GRACE):
+            self._cancel_all("the server stops")
+            self.abandoned = not self._settled(LAST)
+        self._lose()
+        self.loop.stop()
+
+    def _stop_reading(self) -> None:
+        self._input_ended = True
+        self._in.clear()
+        self._watch(False)
+
+
+def _pump(read: Callable[[int], Optional[bytes]], into: socket.socket) -> None:
+    with into:
+        try:
+            while True:
+                data = read(AT_ONCE)
+                if not data:
+                    return
+                into.sendall(data)
+        except (OSError, ValueError):
+            return
+
+
+def take_over() -> Tuple[BinaryIO, BinaryIO]:
+    """The process's standard input and output, taken from it: from now on what it and its children read there is
+    empty, and what they write there goes to standard error. What was printed and not yet flushed goes there too."""
+    while True:
+        null = os.open(os.devnull, os.O_RDWR)
+        if null > 2:  # whichever of the three was closed is open now, and cannot become another file
+            break
+    source, sink = os.dup(0), os.dup(1)
+    os.dup2(null, 0)
+    os.dup2(2, 1)
+    os.close(null)
+    if sys.stdout is not None:
+        sys.stdout.flush()
+    sys.stdout = sys.stderr
+    return open(source, "rb", buffering=0), open(sink, "wb", buffering=0)
+
+
+def serve_stdio(mcp: Serving, source: Optional[BinaryIO] = None, sink: Optional[BinaryIO] = None,
+                max_line: int = MAX_BODY) -> bool:
+    """Serve one client until the input ends, it is gone or, in the main thread, SIGINT or SIGTERM arrives.
+
+    source, sink: the process's own standard streams where they are not given, see `take_over`. Returns whether all
+    handlers have ended.
+    """
+    given = source, sink
+    if source is None or sink is None:
+        source, sink = take_over()
+    bell = Bell()
+    with StdioServer(mcp, source, sink, max_line, bell.ring) as running:
+        wait_for_signal(_nothing, bell)
+    if None in given and not running.abandoned:
+        sink.close()
+    return not running.abandoned
