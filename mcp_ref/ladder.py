@@ -186,7 +186,8 @@ def era(request: Request, state: State) -> None:
         or isinstance(fields, dict) and PROTOCOL_VERSION in fields
         or named in state.versions
         # a revision that nobody here knows: whoever names a session means one before
-        or bool(named) and named not in LEGACY_VERSIONS and named_session(request.head)[0] is None)
+        or request.head is not None and bool(named) and named not in LEGACY_VERSIONS
+        and named_session(request.head)[0] is None)
     if not modern:
         request.legacy = request.outlives = True
     elif not request.method:
@@ -294,14 +295,14 @@ LADDER: Tuple[Rung, ...] = (
          ((400, None, "no head of HTTP/1.1, or cut short"), (408, None, "did not arrive in time"),
           (431, None, "head too large"), (503, None, "too many connections (Retry-After)")),
          STREAMABLE + "#sending-messages", (), True, True, octets),
-    Rung("door", "Host and Origin, path, POST (where there are sessions GET and DELETE too), length and size of the body, "
-         "authorization",
+    Rung("door", "Host and Origin, path, POST (GET and DELETE too where sessions are kept), length and size of the "
+         "body, authorization",
          ((400, None, "no single Host, bad length, two tokens"), (403, None, "foreign Host or Origin, scope missing"),
           (404, None, "another path"), (405, None, "another method (Allow)"), (411, None, "no length"),
           (413, None, "too large"), (401, None, "no valid token"), (503, None, "no way to verify tokens now")),
          STREAMABLE + "#security--endpoint",
          ("HTTP-01", "HTTP-02", "HTTP-03", "HTTP-91", "HTTP-92"), True, True, door),
-    Rung("accept", "Accept takes application/json and text/event-stream, of a GET the latter; of a DELETE nothing is asked",
+    Rung("accept", "Accept takes application/json and text/event-stream; of a GET, the latter",
          ((406, None, "either is missing or has q=0"),),
          STREAMABLE + "#sending-messages", ("HTTP-08",), True, True, accept),
     Rung("framing", "Content-Type is JSON; the body arrives; strict UTF-8 JSON; one object; jsonrpc 2.0; method; id; "
@@ -312,8 +313,8 @@ LADDER: Tuple[Rung, ...] = (
           (400, -32600, "no JSON-RPC request or notification"), (400, -32602, "params is no object")),
          "basic/index#messages", ("BASE-02", "BASE-03", "BASE-04", "HTTP-10", "TRANS-01"), False, True,
          framing),
-    Rung("era", "which revision the message is of: 2026-07-28 where _meta has its protocolVersion, the header names it or "
-         "a revision that nobody knows, or it is server/discover; any other leaves here for the rungs of the eras before",
+    Rung("era", "is it of 2026-07-28: _meta has protocolVersion, or the header names it or a revision unheard of, or "
+         "it is server/discover; any other message leaves here for the rungs of the eras before",
          ((400, -32600, "a batch or a response whose header names 2026-07-28"),),
          "basic/versioning#protocol-version-negotiation", (), False, True, era),
     Rung("version", "version header and _meta are there, say the same version, and it is implemented",

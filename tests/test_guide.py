@@ -9,8 +9,8 @@ from mcp_ref.explain import statements
 from .support import ROOT
 
 PACKAGE = ROOT / "mcp_ref"
-OPEN = ("section", "basic/transports/index", "basic/transports/stdio", "basic/patterns/index")
-"""The head of the table of requirements, pages without rules of their own, and the one that is not served yet."""
+OPEN = ("section", "basic/transports/index", "basic/patterns/index")
+"""The head of the table of requirements, and pages without rules of their own."""
 
 
 def table(heading):
@@ -37,6 +37,13 @@ class Pages(unittest.TestCase):
 
 
 class Guide(unittest.TestCase):
+    def test_its_snippets_run(self):
+        text = (PACKAGE / "README.md").read_text(encoding="utf-8")
+        snippets = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+        self.assertTrue(snippets)
+        for snippet in snippets:
+            exec(compile(snippet, "mcp_ref/README.md", "exec"), {})
+
     def test_the_files_and_functions_it_names_are_there(self):
         text = (PACKAGE / "README.md").read_text(encoding="utf-8")
         files = set(re.findall(r"`([a-z_0-9/]+(?:\.py|/))`", text))

@@ -6,9 +6,9 @@ import unittest
 from typing import Any, Dict, List, Optional
 from unittest import mock
 
-from mcp_ref import Server, form, roots, sampling
+from mcp_ref import InputRequired, Server, form, roots, sampling
 from mcp_ref.base.versioning import LEGACY
-from mcp_ref.legacy import sessions
+from mcp_ref.legacy import sessions, shim
 
 from .support import RawClient, ServerCase, accept, message
 
@@ -49,6 +49,12 @@ def asking(**options: Any) -> Server:
         ctx.progress(1, total=2)
         ctx.progress(2, total=2)
         return "done"
+
+    @server.tool
+    def wait(ctx) -> Any:
+        """Come back later, twice."""
+        number = ctx.request_state or 0
+        return "done" if number == 2 else InputRequired(request_state=number + 1)
 
     @server.prompt
     def about(ctx) -> str:
@@ -298,6 +304,12 @@ class Asking(ServerCase):
         answers = {each["id"]: each["result"] for each in sent + self.rest(stream) if "result" in each}
         self.assertEqual((answers[1]["content"][0]["text"], answers[2]), ("hello", {}))
 
+    def test_rounds_that_ask_nothing(self):
+        older = Older(self)
+        with mock.patch.object(shim, "PAUSE", 0.01):
+            stream = older.stream(older.call("wait"))
+            self.assertEqual([text(each) for each in self.rest(stream)], ["done"])
+
     def test_modern_clients_beside_them(self):
         older = Older(self)
         stream = older.stream(older.call("greet"))
@@ -321,6 +333,8 @@ class Switches(ServerCase):
         error = older.ask("prompts/get", {"name": "about"}).response().json["error"]
         self.assertEqual(error["code"], -32603)
         self.assertIn("keeps no session", error["message"])
+        with mock.patch.object(shim, "PAUSE", 0.01):
+            self.assertEqual(text(older.call("wait").response().json), "done", "which takes time, and no session")
 
     def test_without_the_shim_asking_is_an_error_that_names_the_revision(self):
         self.serve(asking(input_required_legacy_shim=False))

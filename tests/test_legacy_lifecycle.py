@@ -4,13 +4,12 @@ import json
 import unittest
 
 from mcp_ref import Server
-from mcp_ref.authorization.resource_server import static_tokens
-from mcp_ref.authorization.resource_server import ResourceServer
+from mcp_ref.authorization.resource_server import ResourceServer, static_tokens
 from mcp_ref.base.errors import InvalidParams, ProtocolError
 from mcp_ref.base.peer import Peer
 from mcp_ref.base.request import Request
 
-from .support import Older, call, echo_server, full_server, message, post, proves, stdio
+from .support import Older, accept, call, echo_server, full_server, message, proves, stdio
 
 
 def request(method, params=None, id=1):
@@ -118,8 +117,9 @@ class Served(unittest.TestCase):
         def pair() -> list:
             return [1, 2]
 
-        for reply in (self.client.request("tools/list"), self.client.request("resources/read", {"uri": "demo://one"}),
-                      self.client.call("pair"), self.client.call("echo", text="x"), self.client.request("prompts/list")):
+        for reply in (self.client.request("tools/list"), self.client.call("pair"),
+                      self.client.request("resources/read", {"uri": "demo://one"}),
+                      self.client.call("echo", text="x"), self.client.request("prompts/list")):
             self.assertEqual({"resultType", "ttlMs", "cacheScope", "_meta"} & set(reply.result), set(), reply.result)
         self.assertNotIn("structuredContent", self.client.call("pair").result)
         self.assertEqual(self.client.call("pair").text, "[1,2]")
@@ -139,7 +139,8 @@ class Served(unittest.TestCase):
             self.assertEqual(bare.request(method).error["code"], -32601, method)
 
     def test_errors_are_answers_with_the_codes_of_the_time(self):
-        for method, params, code in (("resources/read", {"uri": "nope://x"}, -32002), ("tools/call", {"name": "x"}, -32602),
+        for method, params, code in (("resources/read", {"uri": "nope://x"}, -32002),
+                                     ("tools/call", {"name": "x"}, -32602),
                                      ("prompts/get", {"name": 7}, -32602), ("tools/list", {"cursor": "x"}, -32602),
                                      ("tools/list", {"_meta": 7}, -32602),
                                      ("tools/list", {"_meta": {"progressToken": 1.5}}, -32602),
@@ -318,7 +319,8 @@ class Batches(unittest.TestCase):
         self.assertEqual(reply.body[4]["result"]["content"][0]["text"], "hi")
 
     def test_nothing_to_answer(self):
-        reply = self.client.send([{"jsonrpc": "2.0", "method": "notifications/x"}, {"jsonrpc": "2.0", "id": 9, "result": {}}])
+        reply = self.client.send([{"jsonrpc": "2.0", "method": "notifications/x"},
+                                  {"jsonrpc": "2.0", "id": 9, "result": {}}])
         self.assertEqual((reply.status, reply.body), (202, None))
 
     def test_bounds(self):
@@ -377,7 +379,7 @@ class Pipes(unittest.TestCase):
         question = self.pipe.sent.pop()
         self.assertEqual(question["method"], "elicitation/create")
         self.assertIn(5, self.pipe.in_flight)
-        self.pipe.line({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "accept", "content": {"name": "Bo"}}})
+        self.pipe.line({"jsonrpc": "2.0", "id": question["id"], "result": accept(name="Bo")})
         self.assertEqual(self.pipe.sent.pop()["result"]["content"][0]["text"], "Bo")
 
     def test_cancelled_while_it_asks(self):

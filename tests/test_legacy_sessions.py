@@ -47,7 +47,8 @@ class Ids(unittest.TestCase):
         client = Older(self.server)
         client.initialize()
         self.assertEqual(client.send(b"", "DELETE").status, 200)
-        for reply in (client.call("echo", text="x"), client.request("no/such"), client.notify("notifications/initialized"),
+        for reply in (client.call("echo", text="x"), client.request("no/such"),
+                      client.notify("notifications/initialized"),
                       client.send({"jsonrpc": "2.0", "id": 1, "result": {}}), client.send(b"", "DELETE"),
                       client.send(b"", "GET"), client.request("initialize", {"protocolVersion": "2025-11-25"})):
             self.assertEqual(reply.status, 404)

@@ -1,4 +1,4 @@
-"""basic/transports of 2025-11-25 and before: event streams, over a socket: opened, cut off, resumed, and HTTP with SSE."""
+"""basic/transports of 2025-11-25 and before: event streams over a socket, opened, cut off, resumed; HTTP with SSE."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from mcp_ref.legacy.streams import Kept, Streams
 from mcp_ref.patterns.notifications import Cancelled
 from mcp_ref.transports.bounds import Limits
 
-from .support import Older, RawClient, ServerCase, accept, full_server, message, proves
+from .support import RawClient, ServerCase, accept, full_server, message, proves
 
 BOTH = "application/json, text/event-stream"
 
@@ -152,7 +152,7 @@ class Posts(Wire):
         self.event(client)
         self.assertEqual(self.event(client)[1]["params"]["progress"], 1)
         self.answer(self.event(client)[1], accept(name="Bo"))
-        self.assertEqual(self.event(client)[1]["params"]["progress"], 2, "progress only grows")
+        self.assertEqual(self.event(client)[1]["params"]["progress"], 2, "it only grows, though the handler ran again")
         self.assertEqual(self.event(client)[1]["result"]["content"][0]["text"], "Bo")
 
     def test_a_batch_that_asks_is_answered_on_its_stream(self):

@@ -1,5 +1,6 @@
 """The README is true: its commands are run, its snippets executed, its table compared with the ladder."""
 
+import json
 import os
 import re
 import shlex
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import era_stub
 from mcp_ref import Client
-from mcp_ref.ladder import LADDER
+from mcp_ref.ladder import LADDER, LEGACY
 
 from .hosting.__main__ import SERVERS
 from .support import ROOT, RawClient, message, run_command, working_in
@@ -80,12 +81,28 @@ class Readme(unittest.TestCase):
         self.assertRegex(out.splitlines()[-1], r"\A\d+ passed, 0 failed\Z")
 
     def test_every_way_to_serve(self):
-        lines = [line for line in LINES if " serve" in line]
+        lines = [line for line in LINES if " serve" in line and "--stdio" not in line]
         self.assertIn("python3 -m mcp_ref serve", lines)
         for line in lines:
             with RawClient(self.serve(line)) as client:
                 client.request(message("tools/list"))
                 self.assertEqual(client.response().status, 200, line)
+
+    def test_over_standard_input_and_output(self):
+        """Its command, and what hosts are told, with the places that stand there for others."""
+        (hosts,) = [json.loads(text) for kind, text in BLOCKS if kind == "json" and "mcpServers" in text]
+        (travel,) = hosts["mcpServers"].values()
+        self.assertEqual(travel["command"], "python3")
+        here = [word.replace("/home/me", str(self.folder)) for word in travel["args"]]
+        settings = {name: value.replace("/home/me", str(self.folder)) for name, value in travel["env"].items()}
+        (line,) = [line for line in LINES if "--stdio" in line]
+        ways = [self.command(line), ([sys.executable, *here], {**os.environ, **settings})]
+        program = self.folder / "program.py"
+        program.write_text(NAMED["travel"] + "server.serve_stdio()\n", encoding="utf-8")
+        ways.append(([sys.executable, str(program)], {**os.environ, **settings}))
+        for command, environment in ways:
+            out = self.run_line(command, environment, input=json.dumps(message("tools/list")) + "\n")
+            self.assertEqual([tool["name"] for tool in json.loads(out)["result"]["tools"]], ["book"], command)
 
     def test_every_client_command(self):
         url = self.serve("python3 -m mcp_ref serve")
@@ -212,7 +229,7 @@ class Readme(unittest.TestCase):
 
     def test_the_ladder_is_the_table_of_the_server(self):
         rows = re.findall(r"^\| (\w+) \| ([^|]+) \| ([^|]+) \|$", TEXT, re.M)
-        for rung in LADDER:
+        for rung in (*LADDER, *LEGACY):
             row = next((row for row in rows if row[0] == rung.name), None)
             self.assertIsNotNone(row, rung.name)
             self.assertEqual(row[1], rung.asks)

@@ -170,7 +170,8 @@ class Traces(unittest.TestCase):
         server, lines = echo_server(), []
         server.on_trace = lines.append
         stdio(server, message("tools/call", {"name": "echo"}))
-        self.assertTrue(lines[0].startswith("tools/call id=1: framing ok era ok version ok meta ok method ok handler "), lines)
+        passed = "framing ok era ok version ok meta ok method ok handler "
+        self.assertTrue(lines[0].startswith(f"tools/call id=1: {passed}"), lines)
 
     def test_it_is_one_line_whatever_the_request_says(self):
         server, lines = echo_server(), []

@@ -75,8 +75,8 @@ class Request:
         self.later = later or _at_once
         self.stream = stream
         self.outlives = self.legacy = False
-        self.session: Optional[Any] = None
-        self.outlet: Optional[Any] = None
+        self.session: Any = None
+        self.outlet: Any = None
         self.message: Any = None
         self.id: Optional[RequestId] = None
         self.method = ""

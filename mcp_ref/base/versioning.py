@@ -22,6 +22,6 @@ def initialize_hint(versions: Sequence[str], era: str = "modern") -> str:
     """What any refusal of `initialize` ends with, since a legacy client can only show it to its user (VERS-10)."""
     names = ", ".join(versions)
     if era == "dual":
-        return (f"This server implements the {names} stateless protocol, by server/discover, and {LEGACY[0]} and before by "
-                "a plain initialize, without _meta and header of the former.")
+        return (f"This server implements the {names} stateless protocol, by server/discover, and {LEGACY[0]} and "
+                "before by plain initialize, without _meta and header of the former.")
     return f"This server implements the {names} stateless protocol; send server/discover instead of initialize."

@@ -39,7 +39,8 @@ def add_commands(commands: Any) -> None:
     serve.add_argument("--cors", action="append", default=[], metavar="ORIGIN",
                        help="a web origin to let in and to answer with the CORS headers that browsers ask for")
     serve.add_argument("--health", metavar="PATH", help="answer GET on this path with 200, whatever Host and token")
-    serve.add_argument("--max-body", type=int, metavar="OCTETS", help="the largest message that is taken (default: 4194304)")
+    serve.add_argument("--max-body", type=int, metavar="OCTETS",
+                       help="the largest message that is taken (default: 4194304)")
     serve.add_argument("--keep-alive", type=float, default=15.0, metavar="SECONDS",
                        help="between comments on a silent event stream (default: 15)")
     serve.add_argument("--grace", type=float, default=5.0, metavar="SECONDS",
@@ -48,10 +49,10 @@ def add_commands(commands: Any) -> None:
                        "requestState, shared by all processes; several separated by commas, the newest first")
     serve.add_argument("--state-ttl", type=float, metavar="SECONDS",
                        help="how long a requestState holds (default: as the server has it, 600)")
-    serve.add_argument("--era", choices=ERAS, help="dual serves 2026-07-28 and the revisions before it, each message by "
-                       "itself; the others one of both (default: as the server has it, dual)")
+    serve.add_argument("--era", choices=ERAS, help="dual serves 2026-07-28 and the revisions before it, each message "
+                       "by itself; the others one of both (default: as the server has it, dual)")
     serve.add_argument("--legacy-sessions", choices=["on", "off"], help="off: keep no sessions of clients before "
-                       "2026-07-28, so that several processes serve them without stickiness, and cannot ask them anything")
+                       "2026-07-28; several processes serve them without stickiness, and cannot ask them anything")
     serve.add_argument("--trace", action="store_true", help="print a line for each request: the rungs that it climbs, "
                        "the handler, its round, the answer and the milliseconds")
     serve.add_argument("--log-level", default="warning", choices=["debug", "info", "warning", "error"],
@@ -148,10 +149,10 @@ def _serve(options: argparse.Namespace) -> int:
             server.set_state_ttl(options.state_ttl)
         if options.era is not None:
             server.set_era(options.era)
+        if keys:
+            server.set_state_keys(keys)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    if keys:
-        server.set_state_keys(keys)
     if options.trace:
         server.on_trace = lambda line: print(line, file=sys.stderr, flush=True)
     ended = _over_http(server, options) if streams is None else _over_stdio(server, options, streams)
@@ -178,7 +179,8 @@ def _over_stdio(server: Any, options: argparse.Namespace, streams: Any) -> bool:
     from ..transports.endpoint import MAX_BODY
     from ..transports.stdio import serve_stdio
 
-    return serve_stdio(server, *streams, MAX_BODY if options.max_body is None else options.max_body)
+    source, sink = streams
+    return serve_stdio(server, source, sink, MAX_BODY if options.max_body is None else options.max_body)
 
 
 def _over_http(server: Any, options: argparse.Namespace) -> bool:

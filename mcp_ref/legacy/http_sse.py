@@ -15,7 +15,7 @@ from .streams import MAX_WAITING
 
 
 class Channel:
-    """The stream of one session: its `channel`, and what the transport reads, as patterns.subscriptions.Subscription."""
+    """The stream of one session: its `channel`, and what a transport reads, as it does a Subscription."""
 
     def __init__(self, session: Session, path: str) -> None:
         self.opening = f"event: endpoint\ndata: {path}?session={session.id}\n\n".encode("ascii")

@@ -9,24 +9,25 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, Mapping, Optional, Tuple
 
-from ..base.errors import InvalidParams, InvalidRequest, MethodNotFound, refusal
+from ..authorization.scopes import permit
+from ..base.errors import InvalidParams, InvalidRequest, MethodNotFound
 from ..base.meta import CLIENT_INFO, LOG_LEVEL, LOG_LEVELS, PROGRESS_TOKEN, malformed
 from ..base.request import Head, Request
 from ..base.versioning import HEADER as VERSION
 from ..base.versioning import LEGACY
 from ..lib.text import shown
-from ..patterns.subscriptions import MAX_URIS
 from ..server.invoke import principal_name
 from ..server.resources import find
 from ..server.state import State
-from .revisions import V2411, V2503, V2511, client_capabilities, negotiated, result
+from .revisions import V2411, V2503, client_capabilities, negotiated
 from .sessions import HEADER, Session, unknown
 
 SHARED = ("tools/list", "tools/call", "prompts/list", "prompts/get", "resources/list", "resources/templates/list",
           "resources/read", "completion/complete")
 """The methods that both eras have; they are served by the same functions."""
 MAX_BATCH = 50
-MAX_URI = 1024
+MAX_URIS, MAX_URI = 100, 1024
+"""Resources that a session follows, and characters of the URI of one."""
 
 
 def kept(state: State, request: Request) -> bool:
@@ -88,7 +89,7 @@ def phase(request: Request, state: State) -> None:
         where = "" if head is None else " and send its Mcp-Session-Id from then on"
         raise InvalidRequest(f"Invalid Request: initialize comes first; send it{where}{_modern(state)}")
     if isinstance(request.message, list):
-        if not begun or found.version not in (V2503, V2411):
+        if found is None or found.version not in (V2503, V2411):
             raise InvalidRequest(f"Invalid Request: a batch is for sessions of {V2503} alone")
         if not 0 < len(request.message) <= MAX_BATCH:
             raise InvalidRequest(f"Invalid Request: a batch has 1 to {MAX_BATCH} messages")
@@ -160,13 +161,11 @@ def set_level(state: State, request: Request, session: Session) -> Dict[str, Any
 
 def subscribe(state: State, request: Request, session: Session) -> Dict[str, Any]:
     """resources/subscribe, to what the caller may read. Raises InvalidParams, ResourceNotFound, HTTPError."""
-    from ..authorization.scopes import permit
-
     uri = request.params.get("uri")
     permit(state.auth, request, find(state, uri)[0].scopes)
     uris = session.uris or set()
-    if len(uris) >= MAX_URIS // 10 or len(str(uri)) > MAX_URI:
-        raise InvalidParams(f"Invalid params: a session follows {MAX_URIS // 10} resources, each of {MAX_URI} characters")
+    if len(uris) >= MAX_URIS or len(str(uri)) > MAX_URI:
+        raise InvalidParams(f"Invalid params: a session follows {MAX_URIS} resources, of {MAX_URI} characters each")
     session.uris = {*uris, str(uri)}
     return {}
 

@@ -1,19 +1,16 @@
 """basic/transports of 2025-11-25: a message of the eras before in, an answer out, now or later.
 
-What it may be: a request, whose methods are those of 2026-07-28 and a few of its own (legacy/lifecycle); a notification;
-a response to what the server asked; in 2025-03-26 a batch of these; a GET or a DELETE. `ladder.climb` has let it in.
+What it may be: a request, whose methods are those of 2026-07-28 and a few of its own (legacy/lifecycle); a response to
+what the server asked; a notification; in 2025-03-26 a batch of these; a GET or a DELETE. `ladder.climb` has let it in.
 
-The answer of a request goes out in one of three ways. As the body, where the handler has said nothing else. On an event
-stream, which the first message opens that a handler sends, or the shim for it. Or by the channel of a session that has
-one (stdio, HTTP+SSE). An Outlet is that choice, for all that one POST or line brings; an Exchange is one request. A
-client that goes away cancels nothing: notifications/cancelled does, and then there is no answer.
+An Exchange is one request, from its session to its answer, which goes out by an Outlet (legacy/outlet). A client that
+goes away cancels nothing: notifications/cancelled does, and then there is no answer.
 """
 
 from __future__ import annotations
 
-import threading
 from functools import partial
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Optional
 
 from ..base.errors import (
     RETIRED,
@@ -31,17 +28,16 @@ from ..base.versioning import HEADER as VERSION
 from ..ladder import frame, is_response
 from ..lib.strict_json import encode
 from ..lib.text import shown
-from ..patterns.notifications import Cancelled
+from ..patterns.notifications import CANCELLED, Cancelled
 from ..server.invoke import Asks, principal_name
 from ..server.state import State
 from ..transports.endpoint import EVENT_STREAM
 from .http_sse import Channel
-from .lifecycle import OWN, kept, phase, prepare
-from .lifecycle import call as check_method
-from .revisions import V2503, V2511, notification, result
+from .lifecycle import OWN, call, kept, phase, prepare
+from .outlet import Outlet
+from .revisions import V2503, notification, result
 from .sessions import Session
 from .shim import Conversation, Outcome, attempt, converse
-from .streams import Reader, Stream
 
 MAX_UNDER_WAY = 100
 """Requests of one session without an answer."""
@@ -78,9 +74,10 @@ def _run(exchanges: List["Exchange"]) -> None:
 
 
 def _begun(state: State, request: Request) -> Session:
-    """A session for a request without one: one begins with initialize, and where none is kept it is for this request."""
+    """A session for a request without one: initialize begins it, and where none is kept it is for this request."""
     if request.method == "initialize" and request.head is not None and kept(state, request):
-        return state.sessions.begin(principal_name(request))
+        begun: Session = state.sessions.begin(principal_name(request))
+        return begun
     named = request.head.headers.get(VERSION) if request.head is not None else None
     made = Session(state.sessions, principal_name(request), "" if request.method == "initialize" else named or V2503)
     made.channel = request.peer
@@ -93,8 +90,8 @@ def _hear(request: Request, session: Session, message: Any) -> None:
         return session.answered(message)
     if request.method == "notifications/initialized":
         session.ready = True
-    elif request.method == "notifications/cancelled":
-        id = request.params.get("requestId")
+    elif request.method == CANCELLED:
+        id: Any = request.params.get("requestId")
         exchange = session.under_way.get(id) if type(id) in (str, int) else None
         if exchange is not None:
             exchange.cancel()
@@ -116,7 +113,7 @@ def _batch(state: State, request: Request, messages: List[Any]) -> Answer:
             if part.id is None:
                 _hear(part, request.session, None)
                 continue
-            check_method(part, state)
+            call(part, state)
             phase(part, state)
             if part.peer is not None:
                 part.peer.begin(part)
@@ -129,8 +126,9 @@ def _batch(state: State, request: Request, messages: List[Any]) -> Answer:
         return Answer(202)
     _run(asked)
     answer = outlet.settled()
-    for part in [each.request for each in asked if not each.under_way] if request.peer is not None else ():
-        request.peer.end(part)  # what is answered in the array; the others are when their own answer is sent
+    for each in asked:
+        if request.peer is not None and not each.under_way:
+            request.peer.end(each.request)  # it is answered in the array; of the others the answer is still to come
     return answer
 
 
@@ -185,21 +183,22 @@ class Exchange:
         except ProtocolError as error:
             outcome = error
         except HTTPError:
-            session.under_way.pop(request.id, None)  # type: ignore[arg-type]
+            self._over()
             if not self.outlet.batch and not self.outlet.late:
                 raise
             outcome = InvalidRequest("Invalid Request: the token lacks a scope of what is called")
         if isinstance(outcome, Asks):
-            self.conversation = converse(self.state, request, session, self.outlet, outcome, self.finish)
+            asked_in = session if session.kept else None
+            self.conversation = converse(self.state, request, asked_in, self.outlet, outcome, self.finish)
             if request.cancelled:
                 self.conversation.cancel()
             return None
-        error = self.finish(outcome)
-        if request.method == "initialize" and error is None:
+        failure = self.finish(outcome)
+        if request.method == "initialize" and failure is None:
             self.outlet.established(request)
-        elif session.version == "" and request.method == "initialize":
+        elif request.method == "initialize" and session.version == "":
             session.end()
-        return error
+        return failure
 
     def _outcome(self, session: Session) -> Any:
         state, request = self.state, self.request
@@ -230,8 +229,7 @@ class Exchange:
     def finish(self, outcome: Outcome) -> Optional[ProtocolError]:
         """Give the answer: a result as 2026-07-28 has it, an error, or None for none. Returns the error."""
         request, session = self.request, self.outlet.session
-        if request.id is not None and session.under_way.get(request.id) is self:
-            del session.under_way[request.id]
+        self._over()
         if outcome is None or request.cancelled:
             self.outlet.answer(None)
             return None
@@ -252,6 +250,10 @@ class Exchange:
         self.outlet.answer(message)
         return error
 
+    def _over(self) -> None:
+        if self.under_way and self.request.id is not None:
+            del self.outlet.session.under_way[self.request.id]
+
     def cancel(self) -> None:
         """The client has cancelled it: there is no answer."""
         self.request.cancelled = True
@@ -264,101 +266,3 @@ class Exchange:
 def _retired(error: ProtocolError) -> ProtocolError:
     """An error by the code that it had before 2026-07-28."""
     return ProtocolError(RETIRED, error.message, error.data) if isinstance(error, ResourceNotFound) else error
-
-
-class Outlet:
-    """Where goes what one POST or line asks for: the answers, and what is sent ahead of them.
-
-    left: answers that are still to be given. batch: whether they are for a batch. late: whether the POST or line has its
-    own answer by now, so that these go by the channel.
-    """
-
-    def __init__(self, session: Session, request: Request) -> None:
-        self.session = session
-        self.left, self.batch = 1, False
-        self._request, self._notify = request, request.notify
-        self._headers: Tuple[Tuple[str, str], ...] = ()
-        self._answers: List[Dict[str, Any]] = []
-        self._stream: Optional[Stream] = None
-        self._reader: Optional[Reader] = None
-        self.late = request.head is not None and session.channel is not None
-        self._lock = threading.Lock()
-
-    @property
-    def silent(self) -> bool:
-        """Whether nothing goes out but the one answer, as a body."""
-        return self._stream is None and not self.late and not self.batch
-
-    def established(self, request: Request) -> None:
-        """The session is agreed on: its client is told the id, and can be told what changes."""
-        session = self.session
-        if request.peer is not None:
-            request.peer.session = session
-        if session.channel is not None:
-            session.hub.listening[session] = None
-        elif session.id:
-            self._headers = (("Mcp-Session-Id", session.id),)
-
-    def send(self, message: Dict[str, Any]) -> bool:
-        """Send a notification or a request ahead of the answers; whether there is a way. Raises Cancelled."""
-        if self.session.channel is not None:
-            self.session.channel.send(message)
-            return True
-        with self._lock:
-            stream = self._opened()
-        if stream is not None:
-            stream.put(encode(message))
-        elif self._request.stream is None and self._notify is not None and self.session.kept:
-            self._notify(message)
-        else:
-            return False
-        return True
-
-    def _opened(self) -> Optional[Stream]:
-        """The event stream that the response is from now on, None where it cannot be one; with the lock held."""
-        turn = self._request.stream
-        if self._stream is None and turn is not None and self.session.kept and not self.session.hub.kept.full:
-            self._stream = self.session.streams.open()
-            self._reader = self._stream.reader_from()
-            for each in self._answers:
-                self._stream.put(encode(each))
-            turn(self._reader)
-        return self._stream
-
-    def answer(self, message: Optional[Dict[str, Any]]) -> None:
-        """Give one of the answers, None for that of a request that was cancelled."""
-        with self._lock:
-            self.left -= 1
-            stream, late, last = self._stream, self.late, self.left == 0
-            if stream is None and not late and message is not None:
-                self._answers.append(message)
-        if stream is not None and message is not None:
-            stream.put(encode(message), last)
-        elif stream is not None and last:
-            stream.finish()
-        elif late and message is not None:
-            try:
-                self.session.channel.send(message)  # type: ignore[union-attr]
-            except Cancelled:
-                log.info("there is nobody to answer any more (request %s)", shown(message.get("id")))
-
-    def settled(self) -> Answer:
-        """What the transport is told, once all that could be done at once is done."""
-        with self._lock:
-            if self.left and self.session.channel is None and self._opened() is None:
-                raise ProtocolError(1503, "Too many event streams are open to ask on one more")
-            answers, self.late = self._answers, True
-        if self._stream is not None:
-            return Answer(200, content_type=EVENT_STREAM, stream=self._reader)
-        if not answers:
-            return Answer(202)
-        body = encode(answers if self.batch else answers[0])
-        return Answer(200, body, headers=self._headers)
-
-    def hang_up(self) -> None:
-        """End the connection, not the work: a client of 2025-11-25 comes back for the rest, no other is sent away."""
-        if self.session.version >= V2511 and self.session.channel is None:
-            with self._lock:
-                stream = self._opened()
-            if stream is not None:
-                stream.hang_up()

@@ -38,13 +38,13 @@ Hear = Callable[[Dict[str, Any]], None]
 class Session:
     """One client. version: the revision agreed on, "" before initialize. principal: the name of who began it.
 
-    ready: whether the client is, so that it may be told and asked. level: of log messages. uris: of the resources that it
-    follows. under_way: its requests that have no answer yet, by id, each with a `cancel()`. channel: where messages to it
-    go, if not on the streams of their requests: stdio's Peer, or the event stream of HTTP+SSE.
+    ready: whether the client is, so that it may be told of changes. level: of log messages. uris: of the resources that
+    it follows. under_way: its requests that have no answer yet, by id, each with a `cancel()`. channel: where messages
+    to it go, if not on the streams of their requests: stdio's Peer, or the event stream of HTTP+SSE.
     """
 
-    __slots__ = ("hub", "id", "version", "principal", "ready", "level", "uris", "under_way", "channel", "used", "_declared",
-                 "_asked", "_streams", "_count")
+    __slots__ = ("hub", "id", "version", "principal", "ready", "level", "uris", "under_way", "channel", "used",
+                 "_declared", "_asked", "_streams", "_count")
 
     def __init__(self, hub: "Sessions", principal: str = "", version: str = "") -> None:
         self.hub, self.principal, self.version = hub, principal, version
@@ -53,7 +53,7 @@ class Session:
         self.level = LEVEL
         self.uris: Optional[Set[str]] = None
         self.under_way: Dict[RequestId, Any] = {}
-        self.channel: Optional[Any] = None
+        self.channel: Any = None
         self.used = 0.0
         self._declared = b""
         self._asked: Dict[int, Tuple[Any, Hear]] = {}
@@ -96,8 +96,11 @@ class Session:
     # Questions
 
     def ask(self, outlet: Any, question: Mapping[str, Any], hear: Hear) -> int:
-        """Send a request by `outlet.send`; its id. `hear` is given the response, once and from any thread, or an error in
-        its place after PATIENCE. Raises Cancelled where there is nobody to ask."""
+        """Send a request by `outlet.send`; its id.
+
+        hear: given the response, once and from any thread, or an error in its place after PATIENCE. Raises Cancelled
+        where there is nobody to ask.
+        """
         with self.hub.lock:
             self._count += 1
             id, crowded = self._count, len(self._asked) >= MAX_ASKED

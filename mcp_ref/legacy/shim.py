@@ -45,7 +45,7 @@ Outcome = Union[Dict[str, Any], ProtocolError, None]
 class Outlet(Protocol):
     """Where messages to the client go: the stream of the request that is served, or the pipe."""
 
-    def send(self, message: Dict[str, Any]) -> None:
+    def send(self, message: Dict[str, Any]) -> object:
         """Send it, or keep it for a client that comes back. Raises Cancelled where there is nobody."""
 
 
@@ -60,7 +60,7 @@ class Session(Protocol):
 
 
 def converse(state: State, request: Request, session: Optional[Session], outlet: Outlet, asks: Asks,
-             finish: Callable[[Outcome], None]) -> Conversation:
+             finish: Callable[[Outcome], object]) -> Conversation:
     """Have the questions of `asks` answered and the method run again, until there is a result.
 
     session: None where none is kept. finish: called once, from any thread, perhaps before this returns. What the
@@ -128,7 +128,7 @@ class Conversation:
     """
 
     def __init__(self, state: State, request: Request, session: Optional[Session], outlet: Outlet,
-                 finish: Callable[[Outcome], None]) -> None:
+                 finish: Callable[[Outcome], object]) -> None:
         self._state, self._request, self._session, self._outlet = state, request, session, outlet
         self._finish = finish
         self._lock = threading.Lock()
@@ -156,6 +156,8 @@ class Conversation:
             self._ask(each, waiting, key, asked[key])
         if request.cancelled:
             self.cancel()
+        elif not sent and self._session is None:
+            self._after_a_pause()  # where no stream waits for what comes later
         elif not sent:
             request.later(self._after_a_pause)
 

@@ -1,4 +1,4 @@
-"""basic/transports of 2025-11-25, Resumability and Redelivery: event streams that outlive the connection they are read on.
+"""basic/transports of 2025-11-25, Resumability and Redelivery: event streams that outlive their connection.
 
 A Stream is what the server says in answer to one POST, or, as number 0, on the one GET stream of a session. Its events
 are numbered, `<stream>-<number>`, and kept, within bounds, for a client that comes back with Last-Event-ID. A Reader is
@@ -18,7 +18,7 @@ from typing import Callable, Deque, Dict, List, Optional
 MAX_KEPT = 256 * 1024
 """Octets of events kept of one session, the oldest given up first."""
 MAX_ALL = 64 * 1024 * 1024
-"""Octets of events kept of all sessions; those of the session that was sent something longest ago are given up first."""
+"""Octets of events kept of all sessions; the one that was sent something longest ago loses its own first."""
 MAX_WAITING = 256 * 1024
 """Octets that wait for a reader, beyond which nothing is added and it is hung up on."""
 MAX_READERS = 4096

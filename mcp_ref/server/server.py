@@ -87,9 +87,9 @@ class Server(Hosted):
     auth: a ResourceServer (authorization.resource_server) that every HTTP request must satisfy; None for a server open
         to all. Stdio asks for no token (AUTH-02).
     extensions: identifier to settings of the extensions it supports, as {"com.example/map": {}}, which it advertises.
-    era: "dual" serves 2026-07-28 and the revisions before it, each message by itself; "modern" and "legacy" one of both.
+    era: "dual" serves 2026-07-28 and the revisions before it, each message by itself; "modern" or "legacy" one of both.
     legacy_sessions: whether initialize begins a session over HTTP; without, several processes need no stickiness, and
-        clients of the eras before cannot be asked anything.
+        clients before 2026-07-28 cannot be asked anything.
     input_required_legacy_shim: whether questions of handlers reach clients of the eras before, as requests.
     bus: carries change notifications to all processes that serve this, as UnixBus(path) does (patterns.relay.Bus).
 

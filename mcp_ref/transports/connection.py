@@ -334,7 +334,8 @@ class Connection(Handler):
     def _listen(self, subscription: Any) -> None:
         """The request is a subscription, and the response a stream that it feeds until either side ends it."""
         if self.state == GONE:
-            return subscription.close()
+            subscription.close()
+            return
         self._become(LISTENING)
         self._subscription = subscription
         self._in.clear()

@@ -95,5 +95,6 @@ class Endpoint:
         asked = head.headers.get("access-control-request-headers", "").lower().split(",")
         names = [name.strip() for name in asked]
         allowed = [name for name in names if name in CORS_HEADERS or _PARAMETER.fullmatch(name)]
-        return Answer(204, headers=(("Access-Control-Allow-Methods", "POST, GET, DELETE"), ("Access-Control-Max-Age", "600"),
+        return Answer(204, headers=(("Access-Control-Allow-Methods", "POST, GET, DELETE"),
+                                    ("Access-Control-Max-Age", "600"),
                                     ("Access-Control-Allow-Headers", ", ".join(allowed))))

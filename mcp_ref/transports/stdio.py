@@ -10,13 +10,9 @@ string can end it. A blank one says nothing and is passed over. One that is too 
                  it looks at the next: a request is in flight before a cancellation of it can be read, and no two take
                  one id. What is quick is answered right there; what is not loses the loop to another thread
     a place      is what a handler needs, of HANDLERS. A request beyond them is framed, waits, and can be cancelled
-    the writer   is whoever has something to send while nobody is sending; it goes on with what others put into the
-                 outbox meanwhile, so that one thread at most waits for a slow reader. What is in there of a request
-                 that is cancelled is never written. A subscription stands in it once, and is asked for its messages
-                 when its turn comes; one that overran ends
 
-Nothing more is read while more than HELD octets of requests are in flight, WAITING of them wait for a place, or MUCH
-waits for the reader; who sends notifications waits for the last. When the input ends, what is owed is written, for
+What is sent goes by transports/outbox. Nothing more is read while more than HELD octets of requests are in flight,
+WAITING of them wait for a place, or too much waits for the reader. When the input ends, what is owed is written, for
 GRACE seconds; then what still runs is cancelled.
 """
 
@@ -25,29 +21,27 @@ from __future__ import annotations
 import collections
 import io
 import os
-import select
 import socket
 import sys
 import threading
 from functools import partial
 from selectors import EVENT_READ
-from typing import Any, BinaryIO, Callable, Deque, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, BinaryIO, Callable, Deque, Dict, Optional, Tuple
 
-from ..base.errors import InternalError, InvalidRequest
+from ..base.errors import InvalidRequest
 from ..base.peer import Peer
 from ..base.request import BodyAwaited, Request, Serving
 from ..lib.strict_json import encode
-from ..patterns.notifications import CANCELLED, Cancelled
+from ..patterns.notifications import Cancelled
 from ..patterns.subscriptions import Subscription
 from .endpoint import MAX_BODY
 from .loop import Loop, Then, Work
+from .outbox import AT_ONCE, Outbox
 from .signals import Bell, wait_for_signal
 
 HANDLERS = 64
 WAITING = 1024
 HELD = 64 * 1024 * 1024
-MUCH = 4 * 1024 * 1024
-AT_ONCE = 64 * 1024
 GRACE, LAST = 0.6, 0.2
 """Seconds for what is owed once the input has ended, and for what is cancelled then to notice."""
 PATIENCE = 0.001
@@ -62,27 +56,18 @@ class Line(Request):
     """A line as the request it is.
 
     size: in octets. batch: whether it is one, of 2025-03-26. placed: whether it has one of the HANDLERS places. news:
-    the subscription that it has become. due: whether that stands in the outbox.
+    the subscription that it has become.
     """
 
-    __slots__ = ("size", "batch", "placed", "news", "due")
+    __slots__ = ("size", "batch", "placed", "news")
 
     def __init__(self, octets: Optional[bytes], pipe: "StdioServer") -> None:
         read = pipe.too_long if octets is None else lambda: octets
         super().__init__(read, None, partial(pipe.notify, self), peer=pipe, later=pipe.later)
         self.size = len(octets or b"")
         self.batch = octets is not None and octets[:64].lstrip()[:1] == b"["
-        self.placed = self.due = False
+        self.placed = False
         self.news: Optional[Subscription] = None
-
-
-class Piece(NamedTuple):
-    """What waits to be written. octets: a message; None for whatever the request's subscription has. last: whether the
-    request is over with it."""
-
-    request: Optional[Request]
-    octets: Optional[bytes]
-    last: bool
 
 
 class StdioServer(Peer):
@@ -99,7 +84,6 @@ class StdioServer(Peer):
         self.loop = Loop(_nothing, 60.0, HANDLERS + 2, PATIENCE)
         self.abandoned = False  # whether a handler did not end in the grace period
         self._source: Any = source
-        self._sink = sink
         self._read: Callable[[int], Optional[bytes]] = getattr(source, "read1", source.read)
         self._on_end = on_end
         # The leader's own:
@@ -110,10 +94,9 @@ class StdioServer(Peer):
         self._framing: Optional[Line] = None
         # Under the lock of this:
         self._changed = threading.Condition()
-        self._running = self._held = self._unsent = 0
+        self._running = self._held = 0
         self._waiting: Deque[Work] = collections.deque()
-        self._outbox: Deque[Piece] = collections.deque()
-        self._writing = self._gone = False
+        self.out = Outbox(sink, self, self._changed)
 
     def __enter__(self) -> "StdioServer":
         self.loop.start()
@@ -174,7 +157,7 @@ class StdioServer(Peer):
             self._watch(not self._input_ended and self._framing is None and not self._full())
 
     def _full(self) -> bool:
-        return self._unsent > MUCH or self._held > HELD or len(self._waiting) > WAITING
+        return self.out.full or self._held > HELD or len(self._waiting) > WAITING
 
     def _next_line(self) -> Optional[Line]:
         while True:
@@ -233,9 +216,10 @@ class StdioServer(Peer):
                 raise Cancelled()
             answer = self.mcp.handle(line)
             if answer.stream is not None:
-                self._listen(line, answer.stream)
+                line.news = answer.stream
+                self.out.listen(line, answer.stream)
             elif answer.body:
-                self._put(Piece(line, answer.body, True))
+                self.out.put(line, answer.body, last=True)
         except BodyAwaited:
             self._queue(partial(self._serve, line, True))
             return _nothing
@@ -277,7 +261,7 @@ class StdioServer(Peer):
             self._fill()
             self._changed.notify_all()
         if full:
-            self.loop.call_soon(self._advance)
+            self.room_came()
 
     def cancel(self, request_id: Any, reason: Any = None) -> Optional[Request]:
         """As Peer has it; a subscription is closed."""
@@ -295,117 +279,21 @@ class StdioServer(Peer):
             request = self.in_flight.get(message.get("id", ""))
             if request is None:
                 return
-        self._put(Piece(request, encode(message), request is not None), wait=True, here=False)
+        self.out.put(request, encode(message), last=request is not None, wait=True, here=False)
 
     def notify(self, line: Line, message: Dict[str, Any]) -> None:
         """Send a notification of a request. Raises Cancelled where nobody waits for it, and what `encode` raises."""
         if line.cancelled:
             raise Cancelled()
-        self._put(Piece(line, encode(message), False), wait=True)
+        self.out.put(line, encode(message), wait=True)
 
-    def _listen(self, line: Line, subscription: Subscription) -> None:
-        line.news = subscription
-        subscription.wake = partial(self._wake, line)
-        self._wake(line)
-        if line.cancelled:
-            subscription.close()
+    def room_came(self) -> None:
+        """Less waits for the reader than before."""
+        self.loop.call_soon(self._advance)
 
-    def _wake(self, line: Line) -> None:
-        """The subscription has something; called with its lock held, so that nothing is taken here."""
-        if not line.due:
-            line.due = True
-            try:
-                self._put(Piece(line, None, False), here=False)
-            except Cancelled:
-                pass
-
-    def _put(self, piece: Piece, wait: bool = False, here: bool = True) -> None:
-        """Have `piece` written after all that waits. wait: while there is too much of that. here: perhaps by this
-        thread. Raises Cancelled when the reader is gone."""
-        with self._changed:
-            while wait and self._unsent > MUCH and not self._gone:
-                self._changed.wait()
-            if self._gone:
-                raise Cancelled()
-            self._outbox.append(piece)
-            self._unsent += len(piece.octets or b"")
-            if self._writing:
-                return
-            self._writing = True
-        if here:
-            self._write()
-        else:
-            self.loop.submit(self._write)
-
-    def _write(self) -> Then:
-        """Write some of what waits, as the one writer; whoever has a message of its own does no more than that."""
-        pieces: List[Piece] = []
-        size = 0
-        with self._changed:
-            full = self._full()
-            while self._outbox and size < AT_ONCE:
-                pieces.append(self._outbox.popleft())
-                size += len(pieces[-1].octets or b"")
-            self._unsent -= size
-            self._changed.notify_all()
-        try:
-            self._write_out(b"".join(map(self._octets, pieces)))
-        except (OSError, ValueError):  # the second for a stream that is closed
-            self._lose()
-        with self._changed:
-            self._writing = more = bool(self._outbox)
-            self._changed.notify_all()
-        if more:
-            self.loop.submit(self._write)
-        if full:
-            self.loop.call_soon(self._advance)
-        return _nothing
-
-    def _octets(self, piece: Piece) -> bytes:
-        request, octets, last = piece
-        if request is not None and request.cancelled:
-            return b""
-        if request is not None and last:
-            self.end(request)
-        if octets is not None:
-            return octets + b"\n"
-        assert isinstance(request, Line) and request.news is not None
-        request.due = False  # first, so that whoever queues something after the look at it calls again
-        return b"".join(message + b"\n" for message in self._news(request, request.news))
-
-    def _news(self, line: Line, subscription: Subscription) -> List[bytes]:
-        """What a subscription has; at its end its response, then what says so in the way of this page (CANC-02)."""
-        over = subscription.ended, subscription.overrun
-        messages = subscription.take()
-        if not any(over):
-            return messages
-        reason = "the server ends it"
-        if subscription.overrun:
-            reason = "more was to be told than was read"
-            error = InternalError(f"The subscription has ended: {reason}")
-            messages.append(encode({"jsonrpc": "2.0", "id": line.id, "error": error.body()}))
-        subscription.close()
-        self.end(line)
-        params = {"requestId": line.id, "reason": reason}
-        return [*messages, encode({"jsonrpc": "2.0", "method": CANCELLED, "params": params})]
-
-    def _write_out(self, data: bytes) -> None:
-        left = memoryview(data)
-        while left:
-            written = self._sink.write(left)
-            if written is None:  # it is set not to block, by whoever shares it
-                select.select([], [self._sink], [])
-            else:
-                left = left[written:]
-        self._sink.flush()
-
-    def _lose(self) -> None:
+    def lose(self) -> None:
         """Nobody reads any more, so nobody waits for anything."""
-        with self._changed:
-            self._gone = True
-            self._outbox.clear()
-            self._unsent = 0
-            self._changed.notify_all()
+        self.out.close()
         self._cancel_all("the client is gone")
         self._on_end()
 
@@ -415,22 +303,19 @@ class StdioServer(Peer):
         for request_id in list(self.in_flight):
             self.cancel(request_id, reason)
 
-    def _settled(self, seconds: float) -> bool:
-        """Whether nothing runs, and all is written, within so many seconds."""
-        with self._changed:
-            return self._changed.wait_for(
-                lambda: not (self._running or self._waiting or self._writing), seconds)
-
     def stop(self) -> None:
         """Stop: nothing more is read, what is owed is written within GRACE, then what still runs is cancelled."""
         self.loop.call_soon(self._stop_reading)
         for request in list(self.in_flight.values()):
             if isinstance(request, Line) and request.news is not None:
                 request.news.end()
-        if not self._settled(GRACE):
-            self._cancel_all("the server stops")
-            self.abandoned = not self._settled(LAST)
-        self._lose()
+        with self._changed:  # whoever was cancelled is owed nothing, nor one whose client would have to answer first
+            self._changed.wait_for(lambda: not (
+                self._waiting or self.out.writing or self.in_flight and self._running), GRACE)
+        self._cancel_all("the server stops")
+        with self._changed:
+            self.abandoned = not self._changed.wait_for(lambda: not (self._running or self.out.writing), LAST)
+        self.lose()
         self.loop.stop()
 
     def _stop_reading(self) -> None:
