@@ -84,14 +84,14 @@ class Outlet:
         """Give one of the answers, None for that of a request that was cancelled."""
         with self._lock:
             self.left -= 1
-            stream, late, last = self._stream, self.late, self.left == 0
-            if stream is None and not late and message is not None:
+            stream, by_channel = self._stream, self.late and self._stream is None
+            if stream is not None and message is not None:
+                stream.put(encode(message), self.left == 0)
+            elif stream is not None and self.left == 0:
+                stream.finish()
+            elif message is not None and not by_channel:
                 self._answers.append(message)
-        if stream is not None and message is not None:
-            stream.put(encode(message), last)
-        elif stream is not None and last:
-            stream.finish()
-        elif late and message is not None:
+        if message is not None and by_channel:
             try:
                 self.session.channel.send(message)
             except Cancelled:

@@ -83,8 +83,9 @@ class Session:
     @property
     def streams(self) -> Streams:
         """Its event streams."""
-        if self._streams is None:
-            self._streams = Streams(self.hub.kept, self.version >= V2511)
+        with self.hub.lock:
+            if self._streams is None:
+                self._streams = Streams(self.hub.kept, self.version >= V2511)
         return self._streams
 
     @property
