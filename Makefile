@@ -3,7 +3,7 @@ PYTHON ?= python3
 BUILD := build
 LINT := $(BUILD)/lint
 
-.PHONY: test size lint requirements schema-suite conformance peers bench load mutants wasm dist clean
+.PHONY: test size lint requirements schema-suite conformance peers hosting bench load mutants wasm dist clean
 
 test:
 	$(PYTHON) -m tests
@@ -36,6 +36,9 @@ conformance:
 
 peers:
 	$(PYTHON) -m tests.peers
+
+hosting:
+	$(PYTHON) -m tests.hosting
 
 bench:
 	$(PYTHON) -m tests.bench

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .server.prompts import PromptResult, assistant, user
     from .server.server import Server
     from .server.tools import ToolResult
+    from .transports.bus import UnixBus
     from .transports.calls import CallHandle
     from .transports.http_server import HTTPServer, Limits
 
@@ -48,7 +49,7 @@ _DEFINED_IN = {
     "sampling": ".patterns.mrtr", "roots": ".patterns.mrtr",
     "ResourceServer": ".authorization.resource_server", "static_tokens": ".authorization.resource_server",
     "Introspection": ".authorization.introspection",
-    "HTTPServer": ".transports.http_server", "Limits": ".transports.http_server",
+    "UnixBus": ".transports.bus", "HTTPServer": ".transports.http_server", "Limits": ".transports.http_server",
     "Client": ".client.client", "CallHandle": ".transports.calls", "CallCancelled": ".base.errors",
     "accept": ".client.elicitation", "decline": ".client.elicitation", "cancel": ".client.elicitation",
     "McpError": ".base.errors", "ProtocolError": ".base.errors", "HTTPError": ".base.errors",
@@ -59,8 +60,8 @@ _DEFINED_IN = {
 __all__ = [
     "CallCancelled", "CallHandle", "Client", "Context", "HTTPError", "HTTPServer", "InputRequired", "Introspection",
     "Limits", "McpError", "PromptResult", "ProtocolError", "ResourceNotFound", "ResourceServer", "SchemaError",
-    "Server", "Timeout", "ToolError", "ToolResult", "TransportError", "accept", "assistant", "cancel", "content",
-    "decline", "form", "link", "roots", "sampling", "static_tokens", "user",
+    "Server", "Timeout", "ToolError", "ToolResult", "TransportError", "UnixBus", "accept", "assistant", "cancel",
+    "content", "decline", "form", "link", "roots", "sampling", "static_tokens", "user",
 ]
 
 

@@ -15,6 +15,7 @@ import era_stub
 from mcp_ref import Client
 from mcp_ref.ladder import LADDER, LEGACY
 
+from .hosting.__main__ import SERVERS
 from .support import ROOT, RawClient, message, run_command, working_in
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -125,7 +126,7 @@ class Readme(unittest.TestCase):
                 self.run_line(["sh", "-c", line.replace("python3", sys.executable)])
             else:
                 self.assertTrue("http://127" in line or " serve" in line or "era_stub" in line
-                                or line == "python3 -m tests",
+                                or line == "python3 -m tests" or line.endswith(" hosted:app"),
                                 f"no test runs {line!r}")
 
     def test_the_walkthrough(self):
@@ -202,6 +203,29 @@ class Readme(unittest.TestCase):
             client.request(message("tools/call", {"name": "store", "arguments": {"text": "x"}}),
                            authorization="Bearer s3cret")
             self.assertEqual(client.response().status, 403)
+
+    def test_the_program_with_a_server_in_it(self):
+        self.assertEqual(self.run_line([sys.executable, "embedded.py"]), "['book']\n")
+
+    def test_the_application_below_another_server(self):
+        """It is served by the library's own; make hosting runs the two commands of the README."""
+        code = ("import sys; from wsgiref.simple_server import make_server; from hosted import app\n"
+                "http = make_server('127.0.0.1', 0, app); print(http.server_port, flush=True); http.serve_forever()")
+        process = subprocess.Popen([sys.executable, "-c", code], cwd=self.folder, stdout=subprocess.PIPE,
+                                   env={**os.environ, "MCP_STATE_KEY": "a-secret-of-16-octets"},
+                                   stderr=subprocess.DEVNULL, encoding="utf-8")
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        port = int(process.stdout.readline())
+        with Client(f"http://127.0.0.1:{port}/mcp") as client:
+            self.assertEqual(client.call_tool("plant", {"name": "fern"})["content"][0]["text"], "fern planted")
+        for name in SERVERS.keys() - {"gunicorn sync"}:
+            options = [word for word in SERVERS[name][1:-1] if "{port}" not in word and word != "--bind"]
+            self.assertIn(f"{os.path.basename(SERVERS[name][0])} {' '.join(options)} hosted:app", LINES)
+
+    def test_the_bus_over_redis_is_the_one_that_is_tried(self):
+        tried = (ROOT / "tests" / "peers" / "redis_bus.py").read_text(encoding="utf-8")
+        self.assertIn(NAMED["redis_bus"].replace("\n\nclass", "\n\n\nclass"), tried)
 
     def test_the_ladder_is_the_table_of_the_server(self):
         rows = re.findall(r"^\| (\w+) \| ([^|]+) \| ([^|]+) \|$", TEXT, re.M)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 import errno
+import logging
 import os
 import sys
-from typing import Any, List, Optional
+from functools import partial
+from typing import Any, Callable, List, Optional
 
 from ..base.versioning import ERAS
 from .faults import STATUSES, UsageError
 
-OF_HTTP = ("host", "port", "path", "origin", "cors", "health", "keep_alive", "grace",
+OF_HTTP = ("host", "port", "unix", "workers", "path", "origin", "cors", "health", "keep_alive", "grace",
            "legacy_sessions")
 EXPECTED = "expected MODULE:SERVER, such as travel:server, a module, or a file such as travel.py"
 SERVERS = """\
@@ -27,6 +29,10 @@ def add_commands(commands: Any) -> None:
                        "input and output, in place of HTTP")
     serve.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: 127.0.0.1)")
     serve.add_argument("--port", type=int, default=8000, help="0 for any free port (default: 8000)")
+    serve.add_argument("--unix", metavar="PATH", help="listen on a Unix socket, in place of host and port")
+    serve.add_argument("--workers", type=int, default=1, metavar="N",
+                       help="processes that share the port, the key of requestState and notifications, and keep no "
+                       "sessions of clients before 2026-07-28 (default: 1)")
     serve.add_argument("--path", default="/mcp", help="the endpoint's path (default: /mcp)")
     serve.add_argument("--origin", action="append", default=[], metavar="URL",
                        help="a web origin to let in beside loopback ones, and its host as this server's Host")
@@ -131,8 +137,6 @@ def _state_keys(name: Optional[str]) -> List[str]:
 # Running it
 
 def _serve(options: argparse.Namespace) -> int:
-    import logging
-
     streams = _take_over(options) if options.stdio else None
     logging.basicConfig(level=options.log_level.upper(), format="%(asctime)s %(levelname)s %(message)s")
     if options.server is None:
@@ -180,28 +184,72 @@ def _over_stdio(server: Any, options: argparse.Namespace, streams: Any) -> bool:
 
 
 def _over_http(server: Any, options: argparse.Namespace) -> bool:
-    """The same over HTTP."""
-    from ..transports.http_server import HTTPServer, Limits, wait_for_signal
-
-    if options.legacy_sessions is not None:
+    """The same over HTTP, by one process or several."""
+    if options.workers < 1:
+        raise UsageError(f"--workers is a number of processes of at least 1, not {options.workers}")
+    if options.workers > 1 and options.legacy_sessions == "on":
+        raise UsageError("--legacy-sessions on is for one process, since a session lives in one")
+    if options.workers > 1:
+        server.state.legacy_sessions = False
+    elif options.legacy_sessions is not None:
         server.state.legacy_sessions = options.legacy_sessions == "on"
+    running = _bound(server, options)
+    _allow_open_files()
+    announce = partial(_announce, server, running)
+    return _run(running, announce) if options.workers == 1 else _run_several(options.workers, running, announce)
+
+
+def _bound(server: Any, options: argparse.Namespace) -> Any:
+    """An HTTPServer that listens, and has not begun. Raises UsageError."""
+    from ..transports.http_server import HTTPServer, Limits
+
     limits = Limits(grace=options.grace)
     if options.max_body is not None:
         limits = Limits(grace=options.grace, max_body=options.max_body)
     try:
-        running = HTTPServer(server, options.host, options.port, options.path, options.origin,
-                             limits, options.cors, options.keep_alive, options.health)
+        return HTTPServer(server, options.host, options.port, options.path, options.origin, limits, options.cors,
+                          options.keep_alive, options.health, options.unix)
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error
-        if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+        if isinstance(error, OSError) and error.errno == errno.EADDRINUSE and not options.unix:
             reason = f"{reason}; --port names another, 0 any free one"
-        raise UsageError(f"cannot serve on {options.host} port {options.port}: {reason}") from None
+        place = options.unix or f"{options.host} port {options.port}"
+        raise UsageError(f"cannot serve on {place}: {reason}") from None
     except ValueError as error:
         raise UsageError(str(error)) from None
-    _allow_open_files()
+
+
+def _run(running: Any, announce: Callable[[], None]) -> bool:
+    from ..transports.http_server import wait_for_signal
+
     with running:
-        wait_for_signal(lambda: print(_banner(server, running.url), flush=True))
+        wait_for_signal(announce)
     return not running.abandoned
+
+
+def _run_several(count: int, running: Any, announce: Callable[[], None]) -> bool:
+    """By forked processes, which have a bus between them where the server has none of its own."""
+    import shutil
+    import tempfile
+
+    from ..transports.bus import UnixBus
+    from ..transports.workers import Workers
+
+    folder = tempfile.mkdtemp(prefix="mcp-")
+    running.accepts = 1  # so that whoever is quickest does not take all that come at once
+    try:
+        running.mcp.relay.bus = running.mcp.relay.bus or UnixBus(folder)
+        Workers(count, lambda: _run(running, lambda: None), running.limits.grace).run(announce)
+    except OSError as error:
+        raise UsageError(f"cannot run {count} workers: {error.strerror or error}") from None
+    finally:
+        running.server_close()
+        shutil.rmtree(folder, ignore_errors=True)
+    return True
+
+
+def _announce(server: Any, running: Any) -> None:
+    print(_banner(server, running), flush=True)
 
 
 def _allow_open_files() -> None:
@@ -219,7 +267,7 @@ def _allow_open_files() -> None:
             pass
 
 
-def _banner(server: Any, url: str) -> str:
+def _banner(server: Any, running: Any) -> str:
     import json
     import shlex
 
@@ -228,9 +276,11 @@ def _banner(server: Any, url: str) -> str:
 
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": {
         PROTOCOL_VERSION: LATEST, CLIENT_INFO: {"name": "curl", "version": "0"}, CLIENT_CAPABILITIES: {}}}})
+    address = shlex.quote(running.url) if running.unix is None else \
+        f"--unix-socket {shlex.quote(running.unix)} http://localhost{running.endpoint.path}"
     kept = "" if server.shared_key else ("\nrequestState is sealed with a key of this process alone; "
                                          "share one across processes with --state-key-env")
-    return (f"{server.name} at {url}\n\n"
-            f"curl -s {shlex.quote(url)} -H 'Content-Type: application/json' "
+    return (f"{server.name} at {running.url}\n\n"
+            f"curl -s {address} -H 'Content-Type: application/json' "
             "-H 'Accept: application/json, text/event-stream' "
             f"-H 'MCP-Protocol-Version: {LATEST}' -H 'Mcp-Method: tools/list' -d '{body}'\n{kept}")

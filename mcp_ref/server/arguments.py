@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 from ..lib.strict_json import encode
 from ..lib.text import shown
 from ..lib.uri import is_uri
+from ..patterns.state_sealer import StateSealer, random_key
 from .content import check_icons
 
 
@@ -48,3 +49,15 @@ def server_info(*, icons: Any, **members: Any) -> Dict[str, Any]:
         check_icons(icons)
     info = {**members, "icons": icons}
     return {name: value for name, value in info.items() if value is not None}
+
+
+def keys_given(keys: Sequence[Union[str, bytes]]) -> List[Union[str, bytes]]:
+    """These state keys, or a fresh one where there are none. Raises TypeError."""
+    if isinstance(keys, (str, bytes)) or not all(isinstance(key, (str, bytes)) for key in keys):
+        raise TypeError("state_keys is a list of keys, each a text or octets: state_keys=[key]")
+    return list(keys) or [random_key()]
+
+
+def sealers(keys: Sequence[Union[str, bytes]], ttl: float) -> Tuple[StateSealer, StateSealer]:
+    """Of requestState and of cursors."""
+    return StateSealer(keys, "requestState", ttl), StateSealer(keys, "cursor", 24 * 3600.0)

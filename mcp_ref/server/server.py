@@ -17,7 +17,6 @@ from typing import (
     Callable,
     Dict,
     Iterable,
-    List,
     Mapping,
     Optional,
     Sequence,
@@ -33,13 +32,14 @@ from ..base.request import Answer, Request
 from ..base.versioning import ERAS
 from ..legacy.sessions import Sessions
 from ..lib.token_bucket import RateLimits
-from ..patterns.state_sealer import StateSealer, random_key
+from ..patterns.relay import Bus, Relay
 from ..patterns.subscriptions import LIST_CHANGED, RESOURCE_UPDATED, Subscriptions
 from ..serve import serve
 from . import completion, prompts, resources, tools
-from .arguments import server_info, text_or_none, texts, whole
+from .arguments import keys_given, sealers, server_info, text_or_none, texts, whole
 from .definitions import Registry
 from .discover import discover
+from .hosted import Hosted
 from .listen import listen
 from .lists import hints, hints_by_method
 from .state import Method, State
@@ -66,7 +66,7 @@ def _decorator(add: Callable[[Any], object]) -> Callable[[Function], Function]:
     return register
 
 
-class Server:
+class Server(Hosted):
     """An MCP server: what it is called, and the tools, resources and prompts registered on it.
 
     name, version, title, description, website_url, icons: its serverInfo. instructions: guidance for models.
@@ -90,6 +90,7 @@ class Server:
     legacy_sessions: whether initialize begins a session over HTTP; without, several processes need no stickiness, and
         clients before 2026-07-28 cannot be asked anything.
     input_required_legacy_shim: whether questions of handlers reach clients of the eras before, as requests.
+    bus: carries change notifications to all processes that serve this, as UnixBus(path) does (patterns.relay.Bus).
 
     Raises ValueError or TypeError for an argument that cannot be used.
     """
@@ -103,15 +104,16 @@ class Server:
                  rate_limits: Optional[Mapping[str, float]] = None, logging: bool = False,
                  auth: "Optional[ResourceServer]" = None,
                  extensions: Optional[Mapping[str, Mapping[str, Any]]] = None, era: str = "dual",
-                 legacy_sessions: bool = True, input_required_legacy_shim: bool = True) -> None:
+                 legacy_sessions: bool = True, input_required_legacy_shim: bool = True,
+                 bus: Optional[Bus] = None) -> None:
         info = server_info(name=name, version=version, title=title, description=description, websiteUrl=website_url,
                            icons=icons)
         default = hints(ttl_ms, cache_scope)
         self.cors = texts("cors", cors)
         self.public_hosts: Tuple[str, ...] = () if auth is None else (auth.host,)
         self.shared_key = bool(state_keys)
-        self._state_keys, self._state_ttl = _keys(state_keys), state_ttl
-        state_sealer, cursor_sealer = _sealers(self._state_keys, state_ttl)
+        self._state_keys, self._state_ttl = keys_given(state_keys), state_ttl
+        state_sealer, cursor_sealer = sealers(self._state_keys, state_ttl)
         self._extensions = checked_extensions(extensions or {})
         self.tools: Registry[tools.Tool] = Registry("tool", self.notify_tools_changed)
         self.resources: Registry[resources.Resource] = Registry("resource", self.notify_resources_changed)
@@ -129,6 +131,8 @@ class Server:
             legacy_sessions=legacy_sessions, input_required_legacy_shim=input_required_legacy_shim, sessions=Sessions())
         self.state.subscriptions.hear = self.state.sessions.publish
         self.set_era(era)
+        super().__init__()
+        self.relay = Relay(self.state.subscriptions, bus)
         self._refreshing = threading.Lock()
         self._refresh()
 
@@ -335,11 +339,11 @@ class Server:
     def _changed(self, member: str) -> None:
         """The list changed that subscribers ask for by this member of their filter."""
         self._refresh()
-        self.state.subscriptions.publish(LIST_CHANGED[member])
+        self.relay.announce(LIST_CHANGED[member])
 
     def notify_resource_updated(self, uri: str) -> None:
         """Tell subscribers of `uri`, or of a template that it matches, that the resource changed."""
-        self.state.subscriptions.publish(RESOURCE_UPDATED, uri)
+        self.relay.announce(RESOURCE_UPDATED, uri)
 
     # What it is, and serving
 
@@ -374,12 +378,12 @@ class Server:
 
     def set_state_keys(self, keys: Sequence[Union[str, bytes]]) -> None:
         """Put these keys in force, the signing one first; none at all means a fresh one for this process."""
-        self.shared_key, self._state_keys = bool(keys), _keys(keys)
+        self.shared_key, self._state_keys = bool(keys), keys_given(keys)
         self.set_state_ttl(self._state_ttl)
 
     def set_state_ttl(self, seconds: float) -> None:
         """Let a requestState hold for so long from now on. Raises ValueError unless that is finite and above 0."""
-        self.state.state_sealer, self.state.cursor_sealer = _sealers(self._state_keys, seconds)
+        self.state.state_sealer, self.state.cursor_sealer = sealers(self._state_keys, seconds)
         self._state_ttl = seconds
 
     def set_era(self, era: str) -> None:
@@ -390,23 +394,26 @@ class Server:
 
     def handle(self, request: Request) -> Answer:
         """The answer to one message; what a transport calls. Raises what `serve.serve` raises."""
+        if self.relay.bus is not None:
+            self.relay.attend()
         return serve(self.state, request)
 
     def serve(self, host: str = "127.0.0.1", port: int = 8000, *, path: str = "/mcp", origins: Iterable[str] = (),
               limits: "Optional[Limits]" = None, cors: Iterable[str] = (), keep_alive: float = 15.0,
-              health: Optional[str] = None) -> None:
+              health: Optional[str] = None, unix: Optional[str] = None) -> None:
         """Serve over HTTP until the process is told to stop, by SIGINT or SIGTERM; call it from the main thread.
 
         host, port: the address to bind, port 0 for a free one. path: of the MCP endpoint. origins: web origins let in
         beside loopback ones. cors: web origins whose pages may call it, beside the server's own. limits: bounds, see
         Limits. keep_alive: seconds after which a silent event stream has a comment. health: a path that answers GET
-        with 200, without a token and under any Host.
+        with 200, without a token and under any Host. unix: a Unix socket to serve on in place of host and port.
 
         Raises OSError where the address cannot be bound, ValueError for an argument that cannot be used.
         """
-        from ..transports.http_server import HTTPServer, wait_for_signal  # sockets only where they are used
+        from ..transports.http_server import wait_for_signal  # sockets only where they are used
 
-        with HTTPServer(self, host, port, path, origins, limits, cors, keep_alive, health) as running:
+        with self.start(host, port, path=path, origins=origins, limits=limits, cors=cors, keep_alive=keep_alive,
+                        health=health, unix=unix) as running:
             wait_for_signal(lambda: log.warning("serving %s at %s", self.name, running.url))
 
     def serve_stdio(self, stdin: Optional[BinaryIO] = None, stdout: Optional[BinaryIO] = None, *,
@@ -419,14 +426,3 @@ class Server:
         from ..transports.stdio import serve_stdio  # as above
 
         serve_stdio(self, stdin, stdout, max_line)
-
-
-def _keys(keys: Sequence[Union[str, bytes]]) -> List[Union[str, bytes]]:
-    if isinstance(keys, (str, bytes)) or not all(isinstance(key, (str, bytes)) for key in keys):
-        raise TypeError("state_keys is a list of keys, each a text or octets: state_keys=[key]")
-    return list(keys) or [random_key()]
-
-
-def _sealers(keys: Sequence[Union[str, bytes]], ttl: float) -> Tuple[StateSealer, StateSealer]:
-    """Of requestState and of cursors."""
-    return StateSealer(keys, "requestState", ttl), StateSealer(keys, "cursor", 24 * 3600.0)

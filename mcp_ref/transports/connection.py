@@ -58,7 +58,8 @@ class Connection(Handler):
     def setup(self) -> None:
         self.connection: socket.socket = self.request
         self.connection.setblocking(False)
-        self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
+        if self.server.unix is None:
+            self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
         self.out = Outgoing(self.connection, self._on_rest)
         self.close_connection = False
         self.state = ARRIVING

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import errno
 import http.server
+import os
 import socket
 import socketserver
 import sys
@@ -33,6 +34,8 @@ from ..base.errors import refusal
 from ..base.log import log
 from ..base.request import Answer, Serving
 from ..lib.http1 import Head
+from ..lib.uri import percent_encoded
+from . import unix_socket
 from .bounds import Decoding, Limits, Room, Slow
 from .connection import ANSWERING, ARRIVING, IDLE, LEAVING, LISTENING, READ, SERVING, STATES, Connection
 from .endpoint import Endpoint
@@ -51,20 +54,27 @@ class HTTPServer(http.server.HTTPServer):
     mcp: the server. host, port: the address to bind, port 0 for a free one. path: the MCP endpoint. origins: web
     origins let in beside loopback ones. cors: web origins whose pages may call it, beside the server's own. limits:
     bounds. keep_alive: seconds after which a silent event stream has a comment. health: a path that answers GET with
-    200, without a token and under any Host.
+    200, without a token and under any Host. unix: the path of a Unix socket to serve on in place of host and port;
+    Host and Origin are asked there as on loopback, since what forwards to it may be reached from anywhere.
 
     Raises OSError where the address cannot be bound, ValueError for a path, an origin, a bound or a keep_alive that is
     none.
     """
 
     request_queue_size = 512
+    accepts = 64
+    """Connections accepted before anything else is done; one where other processes accept at the same socket too."""
 
     def __init__(self, mcp: Serving, host: str = "127.0.0.1", port: int = 8000, path: str = "/mcp",
                  origins: Iterable[str] = (), limits: Optional[Limits] = None, cors: Iterable[str] = (),
-                 keep_alive: float = 15.0, health: Optional[str] = None) -> None:
+                 keep_alive: float = 15.0, health: Optional[str] = None, unix: Optional[str] = None) -> None:
         if not keep_alive > 0:
             raise ValueError(f"keep-alive is a number of seconds above 0, not {keep_alive}")
         self.mcp = mcp
+        self.unix = None if unix is None else os.path.abspath(unix)
+        self._bound: Optional[Tuple[int, int]] = None  # the socket's file, and the process that made it
+        self._started_by = 0
+        host = host if unix is None else "127.0.0.1"
         self.limits = limits or Limits()
         self.endpoint = Endpoint(path, host, origins, self.limits.max_body, [*cors, *mcp.cors], mcp.public_hosts,
                                  health)
@@ -81,7 +91,9 @@ class HTTPServer(http.server.HTTPServer):
         self._ending, self._over = threading.Lock(), threading.Event()
         if ":" in host:
             self.address_family = socket.AF_INET6
-        super().__init__((host.strip("[]"), port), Connection)
+        if self.unix is not None:
+            self.address_family = unix_socket.family()
+        super().__init__((host.strip("[]"), port) if self.unix is None else self.unix, Connection)  # type: ignore[arg-type]
         self.socket.setblocking(False)
         tick = min(0.25, keep_alive / 4, *(seconds / 4 for seconds in (self.limits.idle, self.limits.arrive,
                                                                       self.limits.write)))
@@ -91,11 +103,22 @@ class HTTPServer(http.server.HTTPServer):
 
     def server_bind(self) -> None:
         """Bind without the name look-up that http.server makes, which can take seconds."""
-        socketserver.TCPServer.server_bind(self)
+        if self.unix is None:
+            return socketserver.TCPServer.server_bind(self)
+        self._bound = unix_socket.bind(self.socket, self.unix), os.getpid()
+        self.server_address = self.unix  # type: ignore[assignment]
+
+    def server_close(self) -> None:
+        """Listen no more; the file of a Unix socket goes too, by the process that made it."""
+        super().server_close()
+        if self._bound is not None and self.unix is not None and self._bound[1] == os.getpid():
+            unix_socket.remove(self.unix, self._bound[0])
 
     @property
     def url(self) -> str:
-        """The URL of the MCP endpoint."""
+        """The URL of the MCP endpoint; on a Unix socket http+unix, with the path of the socket as its host."""
+        if self.unix is not None:
+            return f"http+unix://{percent_encoded(self.unix, '')}{self.endpoint.path}"
         host, port = self.server_address[:2]
         name = f"[{host!s}]" if ":" in str(host) else str(host)
         return f"http://{name}:{port}{self.endpoint.path}"
@@ -116,8 +139,11 @@ class HTTPServer(http.server.HTTPServer):
         return list(self.states[SERVING])
 
     def start(self) -> "HTTPServer":
-        """Begin to accept connections; returns at once."""
+        """Begin to accept connections; returns at once. Raises RuntimeError after `stop`, which is for good."""
+        if self.stopping:
+            raise RuntimeError("this HTTPServer was stopped; another one serves again")
         if not self.loop.started:
+            self._started_by = os.getpid()
             self.loop.start()
             self.loop.call_soon(self._listen)
         return self
@@ -141,7 +167,7 @@ class HTTPServer(http.server.HTTPServer):
             if self._over.is_set():
                 return
             self.stopping = True
-            if self.loop.started:
+            if self.loop.started and self._started_by == os.getpid():  # a fork of this process has none of its threads
                 self._have_done(self._stop_listening)
                 until = time.monotonic() + self.limits.grace
                 while self._answers_under_way() and time.monotonic() < until:
@@ -187,7 +213,7 @@ class HTTPServer(http.server.HTTPServer):
     # Accepting
 
     def _accept(self, _events: int) -> None:
-        for _ in range(64):
+        for _ in range(self.accepts):
             try:
                 request, address = self.get_request()
             except BlockingIOError:

@@ -15,6 +15,7 @@ RATE_TARGETS: tuple[tuple[str, str, dict[int, float]], ...] = (
     (SUBJECT, "typescript_sdk", {1: 4.0, 16: 4.0, 128: 4.0}),
     (SUBJECT, "ceiling", {1: 0.5, 16: 0.3}),
     ("mcp_ref_pypy", SUBJECT, {16: 2.0}),
+    ("mcp_ref_workers", SUBJECT, {16: 1.6, 128: 1.6}),
 )
 # Of the seconds from the start to the first answer of the bare server.
 FIRST_ANSWER_TARGET = 1.6

@@ -141,6 +141,12 @@ SERVERS = (
         lambda port: [sys.executable, "-m", "tests.bench.ceiling", str(port)],
         install_nothing,
     ),
+    Server(
+        "mcp_ref_workers",
+        "this project by two processes",
+        lambda port: [sys.executable, *ours(port), "--workers", "2"],
+        install_nothing,
+    ),
     Server("mcp_ref_pypy", "this project on PyPy", lambda port: ["pypy3", *ours(port)], install_pypy),
     Server("python_sdk", f"{PYTHON_PACKAGES[0]} as installed", python_sdk(), install_python_sdk),
     Server(
