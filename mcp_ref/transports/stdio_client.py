@@ -29,7 +29,7 @@ from ..base.log import log
 from ..base.meta import PROGRESS_TOKEN, SUBSCRIPTION_ID
 from ..lib.strict_json import NotJson, decode
 from ..lib.text import shown
-from .calls import GLANCE, Deadline, Notified, Wire, encoded
+from .calls import GLANCE, Deadline, Notified, Silence, Wire, encoded
 from .child import MAX_LINE, PATIENCE, Child, Line, named
 
 MAX_UNREAD = 8 * 1024 * 1024
@@ -64,6 +64,8 @@ class StdioClient:
 
     The process is started by the first request, and ended by `close`, when the client is forgotten, and when this
     program ends. on_message: called, in the thread that reads, with each message that is for no request under way.
+    on_ended: called when the process has ended. starts: how often it was started; a session of an older era ends with
+    the process that it was begun with.
     """
 
     timeout = 60.0
@@ -78,6 +80,7 @@ class StdioClient:
         self.address = named(command)
         self.wire = wire
         self.on_message: Optional[Callable[[Dict[str, Any]], None]] = None
+        self.on_ended: Optional[Callable[[], None]] = None
         self.starts = 0
         self._restart, self._closed, self._warned, self._unanswered = restart, False, False, 0
         self._starting, self._routing = threading.RLock(), threading.Lock()
@@ -120,9 +123,12 @@ class StdioClient:
         sent = encoded(message)
         child, line = self._running(), Line(sent)
         child.send(line)
-        while not line.written.wait(min(GLANCE, deadline.left())):
-            if child.fate is not None:
-                raise BrokenOff(f"{self.address} {child.fate}")
+        try:
+            while not line.written.wait(min(GLANCE, deadline.left())):
+                if child.fate is not None:
+                    raise BrokenOff(f"{self.address} {child.fate}")
+        finally:
+            line.take()
         if self.wire is not None:
             self.wire(sent.decode("ascii"), "")
 
@@ -172,6 +178,8 @@ class StdioClient:
 
     def _lost(self, child: Child) -> None:
         self._fail(functools.partial(BrokenOff, f"{self.address} {child.fate}"), child)
+        if self.on_ended is not None:
+            self.on_ended()
 
     def _fail(self, error: Ended, child: Child) -> None:
         """End every request that is under way in that process."""
@@ -193,7 +201,7 @@ class StdioClient:
             self._calls[call.key] = call
         child.send(call.line)
         if child.fate is not None:  # it may have been told before the call was there
-            self._lost(child)
+            self._fail(functools.partial(BrokenOff, f"{self.address} {child.fate}"), child)
 
     def give_up(self, call: "Call") -> None:
         """Nobody waits for the call any more; where it has no answer, the server is told so."""
@@ -353,7 +361,9 @@ class Call:
             try:
                 happened = self._happened.get(timeout=self.deadline.left())
             except queue.Empty:
-                raise self.deadline.error() from None
+                if isinstance(self.deadline, Silence):
+                    raise self.deadline.error() from None
+                continue  # the end may have been moved meanwhile, and left() tells where it was not
             if happened is None:
                 self.deadline.left()
                 return
