@@ -451,6 +451,18 @@ os.write(2, b"line one\\nit is \\x1b[31mout\\xff of order\\n")
             with mock.patch.multiple(stdio_client, PATIENCE=0.2):
                 client.close()
 
+    def test_a_server_that_closes_its_input(self) -> None:
+        client = self.client("os.close(0); note('ready'); time.sleep(100)")
+        ready = threading.Event()
+        self.transport(client).on_message = lambda _: ready.set()
+        self.transport(client)._running()
+        self.assertTrue(ready.wait(20))
+        with self.assertRaisesRegex(BrokenOff, "closed its pipes"):
+            self.soon(client.call_tool, "t")
+        self.assertRaises(Unreachable, client.call_tool, "t")
+        with mock.patch.multiple(stdio_client, PATIENCE=0.1):
+            client.close()
+
     def test_the_tail_of_standard_error_is_bounded(self) -> None:
         with self.assertRaises(BrokenOff) as caught:
             self.client("os.write(2, b'x' * 100_000 + b'last'); sys.exit(1)").call_tool("t")
@@ -634,7 +646,8 @@ class Processes(Case):
 
     def test_what_cannot_be_started(self) -> None:
         for command, options in ((["/nonexistent/program"], {}), ([str(ROOT / "README.md")], {}), (["a\0b"], {}),
-                                 (program(), {"cwd": "/nonexistent"}), (program(), {"env": {"a=b": "c"}})):
+                                 (program(), {"cwd": "/nonexistent"}), (program(), {"cwd": 1}),
+                                 (program(), {"env": {"a=b": "c"}})):
             with Client(command, **options) as client, self.assertRaisesRegex(Unreachable, "cannot start stdio:"):
                 client.call_tool("t")
         with mock.patch.object(threading.Thread, "start", side_effect=RuntimeError("can't start new thread")):
@@ -647,6 +660,8 @@ class Processes(Case):
                 Client(command)  # type: ignore[arg-type]
         with self.assertRaisesRegex(ValueError, "names and values of env"):
             Client(["x"], env={"A": 1})  # type: ignore[dict-item]
+        with self.assertRaisesRegex(ValueError, "a text stream"):
+            Client(["x"], stderr=subprocess.DEVNULL)  # type: ignore[arg-type]
         with self.assertRaisesRegex(ValueError, "no headers"):
             Client(["x"], headers={"A": "b"})
         for options in ({"env": {"A": "b"}}, {"cwd": "/"}, {"restart": True}, {"stderr": sys.stderr}):

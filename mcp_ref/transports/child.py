@@ -52,8 +52,15 @@ class Line:
         self._claim = threading.Lock()
 
     def take(self) -> bool:
-        """Whether the caller, who asks first, may write it, or withdraw it."""
+        """Whether nobody has taken it yet, to write it or to withdraw it."""
         return self._claim.acquire(blocking=False)
+
+    def withdraw(self) -> bool:
+        """Whether nothing of it is written, nor will be."""
+        if not self.take():
+            return False
+        self.octets = b""
+        return True
 
 
 class Child:
@@ -76,7 +83,7 @@ class Child:
             self._process = subprocess.Popen(
                 list(command), bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                 env={**os.environ, **env} if env else None, cwd=cwd, start_new_session=True)
-        except (OSError, ValueError, subprocess.SubprocessError) as error:
+        except (OSError, TypeError, ValueError, subprocess.SubprocessError) as error:
             raise Unreachable(f"cannot start {name}: {getattr(error, 'strerror', None) or error}") from None
         work = (self._pass_on, self._watch, self._write, self._read)
         self._threads = [threading.Thread(target=each, name=f"mcp-stdio{each.__name__}", daemon=True) for each in work]
@@ -88,7 +95,7 @@ class Child:
             raise Unreachable(f"cannot start {name}: {error}") from None
 
     def send(self, line: Line) -> None:
-        """Have a line written, after those before it; returns at once."""
+        """Have a line written after those before it; returns at once."""
         self._lines.put(line)
 
     def end(self, patience: float = PATIENCE) -> None:

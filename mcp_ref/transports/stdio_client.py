@@ -22,7 +22,7 @@ import re
 import threading
 import weakref
 from contextlib import contextmanager
-from typing import Any, Callable, Deque, Dict, Iterator, List, Mapping, Optional, Sequence, TextIO, Tuple, Union
+from typing import Any, Callable, Deque, Dict, Iterator, List, Mapping, Optional, Sequence, TextIO, Tuple, Type, Union
 
 from ..base.errors import BrokenOff, McpError, TransportError, Unreachable
 from ..base.log import log
@@ -47,8 +47,8 @@ _LAST = re.compile(rb',\s*(?:' + _JSONRPC + rb',\s*)?' + _ID + rb'(?:,\s*' + _JS
 """The id of a response that is no strict JSON, before its result or after it."""
 WHERE_IDS_ARE = 300
 
-Ended = Callable[[], McpError]
 Key = Tuple[type, Any]
+Happened = Union[Tuple[Dict[str, Any], bytes], Callable[[], McpError], None]
 
 
 class StdioClient:
@@ -77,6 +77,8 @@ class StdioClient:
         if isinstance(command, str) or not command or not all(isinstance(word, str) for word in words):
             raise ValueError('the command of a stdio server is a list of strings, such as ["python3", "server.py"], '
                              'and so are the names and values of env')
+        if stderr is not None and not hasattr(stderr, "write"):
+            raise ValueError("stderr is a text stream, such as an open file")
         self.address = named(command)
         self.wire = wire
         self.on_message: Optional[Callable[[Dict[str, Any]], None]] = None
@@ -128,7 +130,7 @@ class StdioClient:
                 if child.fate is not None:
                     raise BrokenOff(f"{self.address} {child.fate}")
         finally:
-            line.take()
+            line.withdraw()
         if self.wire is not None:
             self.wire(sent.decode("ascii"), "")
 
@@ -171,24 +173,24 @@ class StdioClient:
     def _end(self, patience: float, why: str) -> None:
         child = self._child
         if child is not None:
-            self._fail(functools.partial(BrokenOff, f"{self.address} {why}"), child)
+            self._fail(child, why)
             child.end(patience)
             self._finish.detach()
             self._child = None
 
     def _lost(self, child: Child) -> None:
-        self._fail(functools.partial(BrokenOff, f"{self.address} {child.fate}"), child)
+        self._fail(child, str(child.fate))
         if self.on_ended is not None:
             self.on_ended()
 
-    def _fail(self, error: Ended, child: Child) -> None:
+    def _fail(self, child: Child, why: str, kind: Type[McpError] = BrokenOff) -> None:
         """End every request that is under way in that process."""
         with self._routing:
             calls = [call for call in self._calls.values() if call.child is child]
             for call in calls:
                 del self._calls[call.key]
         for call in calls:
-            call.end(error)
+            call.end(why, kind)
 
     # Messages to their requests
 
@@ -201,7 +203,7 @@ class StdioClient:
             self._calls[call.key] = call
         child.send(call.line)
         if child.fate is not None:  # it may have been told before the call was there
-            self._fail(functools.partial(BrokenOff, f"{self.address} {child.fate}"), child)
+            self._fail(child, child.fate)
 
     def give_up(self, call: "Call") -> None:
         """Nobody waits for the call any more; where it has no answer, the server is told so."""
@@ -210,7 +212,7 @@ class StdioClient:
                 return
             del self._calls[call.key]
             self._given_up.append(call.key)
-        if not call.line.take() and call.method != "initialize":  # which may not be cancelled
+        if not call.line.withdraw() and call.method != "initialize":  # which may not be cancelled
             message = encoded({"jsonrpc": "2.0", "method": "notifications/cancelled",
                                "params": {"requestId": call.key[1]}})
             call.sent += b"\n" + message
@@ -219,8 +221,9 @@ class StdioClient:
     def _hear(self, line: Optional[bytes]) -> None:
         """One line of the server's output, in the thread that reads."""
         if line is None:  # whose answer it was is not known, and they need not wait for it
-            why = f"{self.address} sent a line of more than {MAX_LINE} octets"
-            return None if self._child is None else self._fail(functools.partial(TransportError, why), self._child)
+            for child in {call.child for call in list(self._calls.values())}:
+                self._fail(child, f"sent a line of more than {MAX_LINE} octets", TransportError)
+            return
         try:
             message = decode(line)
         except NotJson as error:
@@ -231,7 +234,7 @@ class StdioClient:
             call = self._told(message)
             if call is not None and not call.put(message, line):
                 self.give_up(call)
-                call.end(functools.partial(TransportError, f"{self.address} sent more than was read"))
+                call.end("sent more than was read", TransportError)
             elif call is None and self.on_message is not None:
                 if self.wire is not None:
                     self.wire("", line.decode("utf-8"))
@@ -282,7 +285,7 @@ class StdioClient:
         with self._routing:
             call = self._calls.pop(_key(decode(found.group(1))), None) if found else None
         if call is not None:
-            call.end(functools.partial(TransportError, f"{self.address} sent what is not strict JSON: {error}"))
+            call.end(f"sent what is not strict JSON: {error}", TransportError)
         elif line.strip():
             self._foreign(line)
 
@@ -318,7 +321,7 @@ class Call:
         self._transport, self._handle = transport, deadline.handle
         self._received: List[bytes] = []
         self._came, self._taken = 0, 0
-        self._happened: "queue.SimpleQueue[Union[Tuple[Dict[str, Any], bytes], Ended, None]]" = queue.SimpleQueue()
+        self._happened: "queue.SimpleQueue[Happened]" = queue.SimpleQueue()
 
     def __enter__(self) -> "Call":
         if self._handle is not None:
@@ -343,9 +346,9 @@ class Call:
         """End it, from any thread: whoever waits looks up."""
         self._happened.put(None)
 
-    def end(self, error: Ended) -> None:
+    def end(self, why: str, kind: Type[McpError]) -> None:
         """Its answer will not come, for that reason."""
-        self._happened.put(error)
+        self._happened.put(functools.partial(kind, f"{self._transport.address} {why}"))
 
     def put(self, message: Dict[str, Any], line: bytes) -> bool:
         """A message for it has come; whether those that nobody has read yet are not too many."""
