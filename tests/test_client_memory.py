@@ -252,7 +252,7 @@ class InProcess(unittest.TestCase):
 
     def test_what_is_no_server(self) -> None:
         for place in (None, 7, object(), Server, b"http://x/"):
-            with self.assertRaisesRegex(TypeError, "a URL or a mcp_ref.server.server.Server"):
+            with self.assertRaisesRegex(TypeError, "list of strings, or a mcp_ref.server.server.Server"):
                 Client(place)  # type: ignore[arg-type]
         for headers in ({"Mcp-Method": "x"}, {"a b": "x"}, {7: "x"}):
             with self.assertRaises(ValueError):

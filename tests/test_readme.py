@@ -17,11 +17,16 @@ from mcp_ref.ladder import LADDER, LEGACY
 
 from .hosting.__main__ import SERVERS
 from .support import ROOT, RawClient, message, run_command, working_in
+from .test_stdio_client import PREAMBLE
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", TEXT, re.M | re.S)
 LINES = [line for kind, text in BLOCKS if kind == "sh" for line in text.splitlines()]
 SNIPPETS = [text for kind, text in BLOCKS if kind == "python"]
+SERVING = """
+for message in requests():
+    reply(message, tools=[{"name": "echo", "inputSchema": {"type": "object"}}], content=[])
+"""
 NAMED = dict(re.findall(r"`(\w+)\.py`:\n\n```python\n(.*?)^```", TEXT, re.M | re.S))
 
 
@@ -122,6 +127,9 @@ class Readme(unittest.TestCase):
                 self.run_line(*self.command(line))
             elif "secrets" in line:
                 self.assertGreaterEqual(len(self.run_line(*self.command(line)).strip()), 43)
+            elif " -- " in line:
+                (self.folder / "server.py").write_text(PREAMBLE + SERVING, encoding="utf-8")
+                self.assertTrue(self.run_here(line.replace("-- python3", f"-- {shlex.quote(sys.executable)}")), line)
             elif "_vendor" in line:
                 self.run_line(["sh", "-c", line.replace("python3", sys.executable)])
             else:

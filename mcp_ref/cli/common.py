@@ -55,14 +55,18 @@ def add_command(commands: Any, name: str, run: Command, help: str, asks: bool = 
 
 
 def add_parser(commands: Any, name: str, help: str, *told: str) -> argparse.ArgumentParser:
-    """The parser of a command that has a server's URL. told: more paragraphs of its description."""
+    """The parser of a command that calls a server. told: more paragraphs of its description."""
     made: argparse.ArgumentParser = commands.add_parser(
         name, help=help, description="\n\n".join([help[0].upper() + help[1:] + ".", *told]), epilog=STATUSES,
         formatter_class=argparse.RawDescriptionHelpFormatter)
-    made.add_argument("url", metavar="URL", help="the MCP endpoint, such as http://127.0.0.1:8000/mcp")
+    if commands.server:
+        made.set_defaults(url=commands.server)
+    else:
+        made.add_argument("url", metavar="URL", help="the MCP endpoint, such as http://127.0.0.1:8000/mcp; in place of "
+                          "it, -- COMMAND … at the end of the line starts a stdio server, as in -- python3 server.py")
     made.add_argument("--timeout", type=float, default=60.0, metavar="S",
                       help="seconds in all, to listen until it is granted (default: 60)")
-    made.add_argument("--raw", action="store_true", help="print the exact HTTP exchanges in place of the result")
+    made.add_argument("--raw", action="store_true", help="print the exact exchanges in place of the result")
     made.add_argument("--pretty", action="store_true", help="as --raw, with the JSON in them indented")
     made.add_argument("--no-color", action="store_true", default=argparse.SUPPRESS, help="no colours (as NO_COLOR=1)")
     return made
@@ -80,7 +84,8 @@ def _run(command: Command, options: argparse.Namespace) -> int:
         check_folder(options.save)
     asks = "no_input" in options and not options.no_input
     try:
-        client = Client(options.url, timeout=options.timeout, headers=_headers(options.header),
+        stderr: Any = _Aside(options.bar) if isinstance(options.url, list) else None
+        client = Client(options.url, timeout=options.timeout, headers=_headers(options.header), stderr=stderr,
                         on_elicit=functools.partial(_elicit, options) if asks else None,
                         on_log=functools.partial(_log, options) if options.log_level else None,
                         log_level=options.log_level, wire=exchange_printer(options) if options.raw else None)
@@ -90,6 +95,22 @@ def _run(command: Command, options: argparse.Namespace) -> int:
     with client, options.bar, _noted(options.bar):
         status = command(client, options)
     return INTERRUPTED if options.interrupted else status
+
+
+class _Aside:
+    """The standard error for what a stdio server writes on its own: beside the result, not in the middle of the bar."""
+
+    def __init__(self, bar: Bar) -> None:
+        self._bar = bar
+
+    def write(self, text: str) -> None:
+        """Print some text."""
+        self._bar.clear()
+        print(text, end="", file=sys.stderr)
+
+    def flush(self) -> None:
+        """As a file's."""
+        sys.stderr.flush()
 
 
 @contextlib.contextmanager
@@ -176,13 +197,16 @@ def exchange_printer(options: argparse.Namespace) -> Callable[[str, str], None]:
             options.bar.clear()
         for text in (sent, received):
             text = text.replace("\r\n", "\n").rstrip("\n")
-            show((_pretty(text) if options.pretty else text) + "\n")
+            if text:
+                show((_pretty(text) if options.pretty else text) + "\n")
     return wire
 
 
 def _pretty(exchange: str) -> str:
-    """One half of an exchange with each line of JSON, an event's too, indented; chunk sizes are left out."""
-    head, blank, body = exchange.partition("\n\n")
+    """One half of an exchange with each line of JSON, an event's too, indented; chunk sizes are left out.
+    On stdio there are such lines alone.
+    """
+    head, blank, body = exchange.partition("\n\n") if exchange[:1] != "{" else ("", "", exchange)
     lines = body.split("\n")
     if re.search(r"^transfer-encoding:.*chunked", head, re.IGNORECASE | re.MULTILINE):
         lines = [line for line in lines if not re.fullmatch("[0-9A-Fa-f]{1,8}", line)]

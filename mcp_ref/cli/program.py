@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import sys
-from typing import Any, List, NoReturn, Optional
+from typing import Any, List, NoReturn, Optional, Sequence, Tuple
 
 from ..base.errors import McpError
 from ..base.versioning import LATEST, RELEASE
@@ -40,12 +40,24 @@ def main(arguments: Optional[List[str]] = None) -> int:
 
 
 def _run(words: List[str]) -> int:
-    made = parser(client=words[:1] != ["serve"])
+    words, command = _divided(words)
+    made = parser(client=words[:1] != ["serve"], command=command)
     if not words:
         made.print_help(sys.stderr)
         return 2
     options = made.parse_args(words)
     return int(options.run(options) or 0)
+
+
+def _divided(words: List[str]) -> Tuple[List[str], List[str]]:
+    """The words of this program, and those after `--`, the command of a stdio server, which are none of its own."""
+    named = next((word for word in words if not word.startswith("-")), None)
+    if "--" not in words or named in (None, "serve", "explain"):
+        return words, []
+    at = words.index("--")
+    if at == len(words) - 1:
+        raise UsageError("the command of a stdio server follows --")
+    return words[:at], words[at + 1:]
 
 
 def _words(error: Exception) -> str:
@@ -86,14 +98,17 @@ class _Parser(argparse.ArgumentParser):
         print(message, end="", file=file or sys.stderr, flush=True)
 
 
-def parser(client: bool = True) -> argparse.ArgumentParser:
-    """The argument parser. client: with the client's commands; to serve, they are not even loaded."""
+def parser(client: bool = True, command: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """The argument parser. client: with the client's commands; to serve, they are not even loaded. command: of a stdio
+    server, which they call in place of one at a URL.
+    """
     made = _Parser(prog=called(), description="The Model Context Protocol, 2026-07-28.", epilog=STATUSES,
                    formatter_class=argparse.RawDescriptionHelpFormatter)
     made.add_argument("--version", action="version",
                       version=f"mcp_ref {RELEASE} (Model Context Protocol {LATEST})")
     made.add_argument("--no-color", action="store_true", help="no colours, as with NO_COLOR=1")
     commands: Any = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands.server = command
     from . import serve
 
     serve.add_commands(commands)

@@ -8,10 +8,12 @@ from __future__ import annotations
 import argparse
 import codecs
 import json
+import queue
 import sys
-from typing import Any, Dict, List, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Tuple
 
 from ..base import meta as reserved
+from ..base.errors import BrokenOff
 from ..base.versioning import LATEST, RELEASE
 from ..lib.strict_json import decode, encode
 from ..lib.text import printable
@@ -19,6 +21,9 @@ from . import screen
 from .common import add_parser, check_standard_input, content_of, exchange_printer, json_argument, octets_of
 from .faults import SAID_NO, UsageError
 from .screen import is_terminal
+
+if TYPE_CHECKING:
+    from ..transports.calls import Deadline
 
 TOLD = """\
 The request is a right one: every header that the transport asks for, the _meta that each request carries, and the
@@ -52,15 +57,24 @@ def add_commands(commands: Any) -> None:
 
 
 def _send(options: argparse.Namespace) -> int:
-    from ..lib.uri import Address
     from ..transports.calls import Deadline
-    from ..transports.exchange import Exchange
 
     screen.colours = not options.no_color
     check_standard_input(options)
     options.raw = options.raw or options.pretty
     try:
-        address, deadline = Address(options.url), Deadline(options.timeout)
+        deadline = Deadline(options.timeout)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    return (_by_stdio if isinstance(options.url, list) else _by_http)(options, deadline)
+
+
+def _by_http(options: argparse.Namespace, deadline: "Deadline") -> int:
+    from ..lib.uri import Address
+    from ..transports.exchange import Exchange
+
+    try:
+        address = Address(options.url)
     except ValueError as error:
         raise UsageError(str(error)) from None
     octets = _request(options, address)
@@ -81,8 +95,50 @@ def _send(options: argparse.Namespace) -> int:
     return 0 if accepted or 200 <= response.status < 300 and _is_result(bytes(answer)) else SAID_NO
 
 
+def _by_stdio(options: argparse.Namespace, deadline: "Deadline") -> int:
+    """One line to a process that is started for it, and all lines up to the response; to what has none, up to the end
+    of the process, whose input is closed then."""
+    from ..transports.child import Child, Line, named
+
+    if options.set_header or options.drop_header:
+        raise UsageError("there are no headers on stdio")
+    body, notification = _message(options, _params(options)), options.body is None and not options.id
+    heard: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
+    child = Child(options.url, named(options.url), lambda: heard.put, lambda: heard.put, None, None, None)
+    child.send(Line(body))
+    answer: List[bytes] = []
+    try:
+        if notification:
+            child.end()
+        while not answer or not _is_response(answer[-1]):
+            line = heard.get(timeout=deadline.left())
+            if line is child:
+                break
+            answer.append(line or b"")
+            if not options.raw:
+                _print(answer[-1].decode("utf-8", "backslashreplace") + "\n")
+    except queue.Empty:
+        raise deadline.error() from None
+    finally:
+        child.end()
+        if options.raw:
+            exchange_printer(options)(body.decode("utf-8", "backslashreplace"),
+                                      b"\n".join(answer).decode("utf-8", "backslashreplace"))
+    if not notification and not (answer and _is_response(answer[-1])):
+        raise BrokenOff(f"{child.name} {child.fate}")
+    return 0 if notification or _is_result(answer[-1]) else SAID_NO
+
+
 def _print(text: str) -> None:
     print(printable(text, "\n\t") if is_terminal(sys.stdout) else text, end="", flush=True)
+
+
+def _is_response(line: bytes) -> bool:
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(message, dict) and ("result" in message or "error" in message)
 
 
 def _is_result(answer: bytes) -> bool:
@@ -103,6 +159,15 @@ def _request(options: argparse.Namespace, address: Any) -> bytes:
     """The whole request as octets. Raises UsageError for options that cannot be followed."""
     params = _params(options)
     headers = _headers(options.method, params, address)
+    body = _message(options, params)
+    headers.append(("content-length", f"Content-Length: {len(body)}".encode("ascii")))
+    path = address.url.partition("://")[2].partition("/")[2]
+    lines = [f"POST /{path} HTTP/1.1".encode("ascii"), *(line for _, line in _changed(headers, options))]
+    return b"\r\n".join(lines) + b"\r\n\r\n" + body
+
+
+def _message(options: argparse.Namespace, params: Any) -> bytes:
+    """The message as octets, changed as the options say; params: of the right request. Raises UsageError."""
     if isinstance(params, dict):
         params = _with_meta(params, options)
     elif options.meta or options.drop_meta:
@@ -111,13 +176,9 @@ def _request(options: argparse.Namespace, address: Any) -> bytes:
     if not options.id:
         del message["id"]
     try:
-        body = encode(message) if options.body is None else _body(options.body)
+        return encode(message) if options.body is None else _body(options.body)
     except ValueError:
         raise UsageError("the request holds what JSON cannot say; --body sends anything") from None
-    headers.append(("content-length", f"Content-Length: {len(body)}".encode("ascii")))
-    path = address.url.partition("://")[2].partition("/")[2]
-    lines = [f"POST /{path} HTTP/1.1".encode("ascii"), *(line for _, line in _changed(headers, options))]
-    return b"\r\n".join(lines) + b"\r\n\r\n" + body
 
 
 def _params(options: argparse.Namespace) -> Any:

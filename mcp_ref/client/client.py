@@ -14,9 +14,10 @@ The flow of one request:
 from __future__ import annotations
 
 import itertools
+import os
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, TextIO, Tuple, Union
 
 from ..base import meta as reserved
 from ..base import versioning
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from ..server.server import Server
     from ..transports.http_client import HTTPClient
     from ..transports.memory import Memory
+    from ..transports.stdio_client import StdioClient
 
 MAX_PAGES = 1000
 MAX_ITEMS = 100_000
@@ -61,8 +63,9 @@ Post = Callable[[Dict[str, Any], Dict[str, str]], Any]
 class Client:
     """A client of one server, also a context manager. Any number of threads may use it at once.
 
-    server: the URL of an MCP endpoint, or a `Server` of this process, which is then called without a socket, see
-        transports.memory. name, version: its clientInfo, left out with send_client_info=False.
+    server: the URL of an MCP endpoint; the command of a stdio server, as ["python3", "server.py"]; or a `Server` of
+        this process, which is then called without a socket, see transports.memory.
+    name, version: its clientInfo, left out with send_client_info=False.
     timeout: seconds that a call may take in all, its rounds and pages included; what a callback takes to answer the
         server is not counted. 60 by default, and without end in this process.
     headers: sent with every request, or a callable that makes them for each, to renew a token for example.
@@ -73,6 +76,7 @@ class Client:
     max_rounds: input_required results that one call goes along with.
     extensions: identifier to settings of the extensions it supports, as {"com.example/map": {}}, which it declares.
     validate_output: whether structuredContent is held against the outputSchema of its tool.
+    env, cwd, stderr, restart: of a stdio server's process, see transports.stdio_client; `close` ends it.
 
     Raises ValueError for an argument that cannot be used. Every method that calls the server raises ProtocolError
     (or a subclass) for the error it answers with, and otherwise HTTPError, Timeout, TransportError, InvalidParams
@@ -82,14 +86,16 @@ class Client:
 
     versions: Tuple[str, ...] = versioning.MODERN
 
-    def __init__(self, server: "Union[str, Server]", *, name: str = "mcp_ref", version: str = RELEASE,
+    def __init__(self, server: "Union[str, Sequence[str], Server]", *, name: str = "mcp_ref", version: str = RELEASE,
                  timeout: Optional[float] = None, headers: Headers = None, on_elicit: Optional[OnElicit] = None,
                  on_sample: Optional[OnSample] = None, on_list_roots: Optional[OnListRoots] = None,
                  on_progress: Optional[OnProgress] = None, on_log: Optional[OnLog] = None,
                  log_level: Optional[str] = None, max_rounds: int = 10, send_client_info: bool = True,
                  elicit_modes: Sequence[str] = mrtr.MODES, wire: Optional[Wire] = None,
-                 extensions: Optional[Mapping[str, Mapping[str, Any]]] = None, validate_output: bool = True) -> None:
-        self._transport = _transport(server, headers, wire)
+                 extensions: Optional[Mapping[str, Mapping[str, Any]]] = None, validate_output: bool = True,
+                 env: Optional[Mapping[str, str]] = None, cwd: "Union[str, os.PathLike[str], None]" = None,
+                 stderr: Optional[TextIO] = None, restart: bool = False) -> None:
+        self._transport = _transport(server, headers, wire, env=env, cwd=cwd, stderr=stderr, restart=restart)
         self.timeout = Deadline(self._transport.timeout if timeout is None else timeout).seconds
         self.max_rounds = max_rounds
         self.validate_output = validate_output
@@ -113,14 +119,17 @@ class Client:
 
     @property
     def url(self) -> str:
-        """The endpoint's URL, without user and password; of a server in this process `memory:` and its name."""
+        """The endpoint's URL, without user and password; of a server in this process `memory:` and its name, of a
+        stdio server `stdio:` and its command."""
         return str(self._transport.address)
 
     def close(self) -> None:
-        """End the client and its subscriptions: no request is begun any more, nor one that waits sent again."""
+        """End the client, its subscriptions and a stdio server: no request is begun any more, nor one that waits sent
+        again."""
         self._closed.set()
         for subscription in list(self._streams):
             subscription.close()
+        self._transport.close()
 
     def __enter__(self) -> "Client":
         return self
@@ -410,8 +419,17 @@ def _level(name: str) -> str:
     return name
 
 
-def _transport(server: "Union[str, Server]", headers: Headers, wire: Optional[Wire]) -> "Union[HTTPClient, Memory]":
-    """The way to a server: by HTTP for a URL. Each is loaded where it is used; the other need not be there."""
+def _transport(server: "Union[str, Sequence[str], Server]", headers: Headers, wire: Optional[Wire],
+               **process: Any) -> "Union[HTTPClient, Memory, StdioClient]":
+    """The way to a server: by HTTP for a URL. Each is loaded where it is used; the others need not be there."""
+    if isinstance(server, (list, tuple)):
+        from ..transports.stdio_client import StdioClient
+
+        if headers:
+            raise ValueError("a stdio server is sent no headers; env can hold what it is to know")
+        return StdioClient(server, wire=wire, **process)
+    if any(process.values()):
+        raise ValueError(f"{', '.join(process)} are for a server that is started as a process, by its command")
     if isinstance(server, str):
         from ..transports.http_client import HTTPClient
 
@@ -424,5 +442,5 @@ def _transport(server: "Union[str, Server]", headers: Headers, wire: Optional[Wi
 
         given, ours = type(server), Server.__module__
         what = other_copy(server, Server) or f"a {given.__module__}.{given.__qualname__}"
-        raise TypeError(f"a Client is given a URL or a {ours}.Server, not {what}")
+        raise TypeError(f"a Client is given a URL, a command as a list of strings, or a {ours}.Server, not {what}")
     return Memory(server, headers, wire)

@@ -79,6 +79,9 @@ class HTTPClient:
             url = again
         raise TransportError(f"{self.address} redirects more than {MAX_REDIRECTS} times")
 
+    def close(self) -> None:
+        """Nothing is kept between two requests."""
+
     def _redirect(self, response: http.client.HTTPResponse, url: str) -> Optional[str]:
         """The URL to send the same POST to; None where the response is no redirect. Raises HTTPError for any other.
 

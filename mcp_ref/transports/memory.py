@@ -70,6 +70,9 @@ class Memory:
         with Call(self, message, headers, deadline) as call:
             yield call, itertools.chain(early, call.messages(call.run_here(early.append)))
 
+    def close(self) -> None:
+        """Nothing is kept between two requests."""
+
     def request(self, body: bytes, headers: Mapping[str, str]) -> Request:
         """The request that `body` is to the server, with the head that it would have on HTTP."""
         fields = {"Host": "127.0.0.1", "User-Agent": f"mcp_ref/{RELEASE}", **self._given(), "Content-Type": JSON,
