@@ -11,6 +11,7 @@ RELEASE = "0.2.0"
 """The version of this package."""
 LATEST = "2026-07-28"
 MODERN = (LATEST,)
+LEGACY = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 HEADER = "mcp-protocol-version"
 
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 import itertools
 import os
 import threading
-import time
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, TextIO, Tuple, Union
 
 from ..base import meta as reserved
@@ -318,9 +317,8 @@ class Client:
                 raise TransportError(f"the server answered {method} with input_required, which it may not")
             if rounds >= self.max_rounds:
                 raise TooManyRounds(f"the server still asks for input after {rounds} rounds")
-            began = time.monotonic()
-            retry = self._inputs.retry(result)
-            deadline.extend(time.monotonic() - began)
+            with deadline.on_hold():
+                retry = self._inputs.retry(result)
             if "inputResponses" not in retry:  # a server that asks nothing needs time to get on
                 deadline.pause(min(FIRST_PAUSE * 2**rounds, LONGEST_PAUSE), self._closed)
             params = {**original, **retry}
