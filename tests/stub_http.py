@@ -181,8 +181,8 @@ class ClientCase(unittest.TestCase):
 
     @contextlib.contextmanager
     def talk(self, *script: Scripted, **options: Any) -> Iterator[Tuple[Stub, Client]]:
-        """A stub with this script, and a client of it with these options."""
-        options.setdefault("timeout", 60.0)
+        """A stub with this script, and a client of it with these options, which does not probe unless it is told to."""
+        options = {"timeout": 60.0, "era": "modern", **options}
         with Stub(*script) as stub, Client(stub.url, **options) as client:
             yield stub, client
 

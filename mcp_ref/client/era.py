@@ -1,6 +1,6 @@
 """basic/versioning, Backward Compatibility: which era a server speaks, found out by asking it.
 
-Implements VERS-08, VERS-09, VERS-11, HTTP-81, HTTP-82, and with `transports/stdio_client` STDIO-12 to STDIO-14.
+Implements STDIO-18 to STDIO-21, HTTP-88 to HTTP-90.
 
 FALLBACK is the whole of it, one ordered table: what was asked, what came, what that shows, and what is done next. The
 first row that fits decides. It drives the client (`client/choice`), `probe` and `explain fallback`, and is printed in
@@ -60,10 +60,10 @@ class Evidence(NamedTuple):
     @property
     def versions(self) -> Optional[List[str]]:
         """The versions that a DiscoverResult or -32022 names; None for any other answer."""
-        data = self.result
-        if self.error is not None:
-            data = self.error.data if isinstance(self.error, UnsupportedProtocolVersion) else None
-        listed = data.get("supportedVersions" if self.error is None else "supported") if isinstance(data, dict) else None
+        data, name = self.result, "supportedVersions"
+        if isinstance(self.error, UnsupportedProtocolVersion):
+            data, name = self.error.data, "supported"
+        listed = data.get(name) if isinstance(data, dict) else None
         return [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else None
 
     def common(self, ours: Sequence[str]) -> Optional[str]:
@@ -105,7 +105,7 @@ FALLBACK = (
         lambda it: it.common(MODERN) is not None and not it.before),
     Row(DISCOVER, "either, but with older versions alone, one of them ours", "legacy", "initialize, which offers the "
         "newest of them", INITIALIZE, lambda it: it.common(LEGACY) is not None and it.common(MODERN) is None
-        and all(each in LEGACY for each in it.versions or ())),
+        and all(each < min(MODERN) for each in it.versions or ())),
     Row(DISCOVER, "either, with no version of ours; -32022 again, or without versions", "modern", "an error that names "
         "the versions of both", STOP,
         lambda it: it.versions is not None or isinstance(it.error, UnsupportedProtocolVersion)),
@@ -127,10 +127,10 @@ FALLBACK = (
     Row(DISCOVER, "stdio: nothing for 10 s, or the process ended", "legacy", "spawn it anew, then initialize", SPAWN,
         lambda it: it.pipe and isinstance(it.error, (Timeout, BrokenOff))),
     Row(DISCOVER, "anything else: no connection, no answer in time, no MCP", "none", "an error", STOP, lambda it: True),
-    Row(INITIALIZE, "a result whose protocolVersion is ours", "legacy", "notifications/initialized, the GET stream, and "
-        "go on", GO_ON, lambda it: it.error is None),
+    Row(INITIALIZE, "a result whose protocolVersion is ours", "legacy", "notifications/initialized, the GET stream, "
+        "and go on", GO_ON, lambda it: it.error is None),
     Row(INITIALIZE, "HTTP 400, 404, 405 without JSON-RPC", "open", "GET, for the stream of HTTP+SSE", GET,
-        lambda it: it.plain(400, 404, 405) and not it.before and not it.is_html()),
+        lambda it: not it.before and (it.plain(404, 405) or it.plain(400) and not it.is_html())),
     Row(INITIALIZE, "anything else", "none", "an error; a finding that was remembered is dropped, and the server asked "
         "anew", STOP, lambda it: True),
     Row(GET, "an event stream that begins with `endpoint`", "legacy", "initialize over HTTP+SSE", INITIALIZE,

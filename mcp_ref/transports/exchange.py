@@ -18,7 +18,7 @@ import urllib.error
 import urllib.request
 import zlib
 from contextlib import contextmanager, suppress
-from typing import Any, Iterator, Mapping, Optional, Tuple, Type, Union
+from typing import Any, Iterator, Optional, Tuple, Type, Union
 
 from ..base.errors import BrokenOff, TransportError, Unreachable
 from ..lib.text import shown
@@ -49,7 +49,7 @@ class Exchange:
         self.sock: Optional[socket.socket] = None  # once there is a connection
         self.connecting: Optional[socket.socket] = None
         self.sent, self.received = bytearray(), bytearray()
-        self.headers: Mapping[str, str] = {}  # of the response, once it is there
+        self.headers: Any = {}  # of the response, once it is there: a mapping whose names have no case
         self.last_event_id: Optional[str] = None
         self.retry: Optional[float] = None  # seconds
         self._address, self._wire, self._handle = address, wire, deadline.handle
