@@ -104,6 +104,17 @@ class Choice:
                     self.finding = self._recalled(deadline) or self._found(deadline)
         return self._session
 
+    def find(self, seconds: float) -> None:
+        """Find it out, whatever was found before. Raises whatever shows that there is neither era."""
+        deadline = Deadline(seconds)
+        with self._alone(deadline):
+            self._drop()
+            self.finding = self._found(deadline)
+
+    def about(self) -> Dict[str, Any]:
+        """What the server said of itself when it was found out, as a DiscoverResult; {} where it did not."""
+        return self._session.discovered() if self._session is not None else self.discovered or {}
+
     def outdated(self, error: Union[ProtocolError, HTTPError], session: "Optional[Session]") -> bool:
         """Whether an answer shows that the era is another than was found; what was found is dropped then."""
         if self._era != AUTO:
@@ -174,7 +185,7 @@ class Choice:
         asked = INITIALIZE if self._era == "legacy" else DISCOVER
         version, old, again = (LEGACY if self._era == "legacy" else MODERN)[0], False, False
         refused: Optional[McpError] = None
-        self.steps, self._session = [], None
+        self.steps, self._session, self.discovered = [], None, None
         while True:
             evidence = self._ask(asked, version, deadline, again or old)
             row = judge(asked, evidence)
@@ -212,9 +223,8 @@ class Choice:
                 self.discovered = result = self._probe(version, deadline)
             else:
                 self._session = self._session or self._begin()
-                if asked == GET:
-                    self._session.connect(deadline)
-                result = self._session.initialize(version, deadline) if asked == INITIALIZE else {}
+                session = self._session
+                result = session.connect(deadline) if asked == GET else session.initialize(version, deadline)
         except McpError as error:
             error.note = "" if self._era == AUTO else error.note  # it says what a client of one era makes of it
             return Evidence(None, error, before, self._pipe)

@@ -171,8 +171,8 @@ class Client:
         comes last.
         """
         number = next(self._listings)
-        tools = known(pages(self, "tools/list", "tools", timeout=timeout, on_progress=on_progress, meta=meta,
-                            log_level=log_level, handle=handle))
+        tools = known(pages(self.request, "tools/list", "tools", self._deadline(timeout, handle),
+                            on_progress=on_progress, meta=meta, log_level=log_level))
         with self._listing:
             if number > self._tools_of:
                 self._tools_of, self._tools = number, tools
@@ -181,21 +181,21 @@ class Client:
     def list_resources(self, *, timeout: Timing = None, on_progress: Optional[OnProgress] = None, meta: Meta = None,
                        log_level: Optional[str] = None, handle: Optional[CallHandle] = None) -> List[Dict[str, Any]]:
         """All resources of all pages (server/resources)."""
-        return pages(self, "resources/list", "resources", timeout=timeout, on_progress=on_progress, meta=meta,
-                     log_level=log_level, handle=handle)
+        return pages(self.request, "resources/list", "resources", self._deadline(timeout, handle),
+                     on_progress=on_progress, meta=meta, log_level=log_level)
 
     def list_resource_templates(self, *, timeout: Timing = None, on_progress: Optional[OnProgress] = None,
                                 meta: Meta = None, log_level: Optional[str] = None,
                                 handle: Optional[CallHandle] = None) -> List[Dict[str, Any]]:
         """All resource templates of all pages (server/resources)."""
-        return pages(self, "resources/templates/list", "resourceTemplates", timeout=timeout, on_progress=on_progress,
-                     meta=meta, log_level=log_level, handle=handle)
+        return pages(self.request, "resources/templates/list", "resourceTemplates", self._deadline(timeout, handle),
+                     on_progress=on_progress, meta=meta, log_level=log_level)
 
     def list_prompts(self, *, timeout: Timing = None, on_progress: Optional[OnProgress] = None, meta: Meta = None,
                      log_level: Optional[str] = None, handle: Optional[CallHandle] = None) -> List[Dict[str, Any]]:
         """All prompts of all pages (server/prompts)."""
-        return pages(self, "prompts/list", "prompts", timeout=timeout, on_progress=on_progress, meta=meta,
-                     log_level=log_level, handle=handle)
+        return pages(self.request, "prompts/list", "prompts", self._deadline(timeout, handle),
+                     on_progress=on_progress, meta=meta, log_level=log_level)
 
     def call_tool(self, name: str, arguments: Optional[Mapping[str, Any]] = None, *, timeout: Timing = None,
                   on_progress: Optional[OnProgress] = None, meta: Meta = None, log_level: Optional[str] = None,
@@ -272,7 +272,7 @@ class Client:
         wanted: Dict[str, Any] = {name: True for name, asked in zip(LIST_CHANGED, (tools, prompts, resources)) if asked}
         if uris:
             wanted["resourceSubscriptions"] = list(uris)
-        deadline, silence = self.deadline(timeout), Silence(MAX_SECONDS if idle is None else idle)
+        deadline, silence = self._deadline(timeout), Silence(MAX_SECONDS if idle is None else idle)
 
         def post(message: Dict[str, Any], headers: Dict[str, str]) -> Listener:
             answer = self._transport.answer(message, headers, deadline)
@@ -308,7 +308,7 @@ class Client:
         if on_progress is not None and type(fields.get(reserved.PROGRESS_TOKEN)) not in (str, int):
             fields[reserved.PROGRESS_TOKEN] = next(self._tokens)
         heard = Heard(fields.get(reserved.PROGRESS_TOKEN), on_progress, self._on_log)
-        deadline = self.deadline(timeout, handle)
+        deadline = self._deadline(timeout, handle)
 
         def post(message: Dict[str, Any], headers: Dict[str, str]) -> Dict[str, Any]:
             return result_of(self._transport.post(message, headers, deadline, heard), message["id"])
@@ -324,8 +324,7 @@ class Client:
 
     # One request
 
-    def deadline(self, timeout: Timing, handle: Optional[CallHandle] = None) -> Deadline:
-        """The Deadline that a request's `timeout` and `handle` stand for. Raises ValueError for two handles."""
+    def _deadline(self, timeout: Timing, handle: Optional[CallHandle] = None) -> Deadline:
         if not isinstance(timeout, Deadline):
             return Deadline(self.timeout if timeout is None else timeout, handle)
         if handle is not None and handle is not timeout.handle:

@@ -84,7 +84,8 @@ class Evidence(NamedTuple):
             return status + " ".join(str(self.error).split())
         if self.versions is not None:
             return f"supportedVersions {', '.join(self.versions)}"
-        return f"a result: {shown(self.result.get('protocolVersion', self.result), 80)}"
+        named = [f"{name} {self.result[name]}" for name in ("protocolVersion", "endpoint") if name in self.result]
+        return named[0] if named else f"a result: {shown(self.result, 80)}"
 
 
 class Row(NamedTuple):

@@ -5,37 +5,33 @@ Implements PAGE-07 to PAGE-10.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, List, Optional
+from typing import Any, Callable, Dict, List
 
 from ..base.errors import InvalidParams, TransportError
 from ..lib.text import shown
-from ..transports.calls import CallHandle, Deadline
+from ..transports.calls import Deadline
 from .responses import listed
-
-if TYPE_CHECKING:
-    from .client import Client, Timing
 
 MAX_PAGES = 1000
 MAX_ITEMS = 100_000
 
 
-def pages(client: "Client", method: str, name: str, timeout: "Timing" = None, handle: Optional[CallHandle] = None,
-          again: bool = True, **options: Any) -> List[Dict[str, Any]]:
+def pages(request: Callable[..., Dict[str, Any]], method: str, name: str, deadline: Deadline, again: bool = True,
+          **options: Any) -> List[Dict[str, Any]]:
     """The items of all pages. A cursor is sent back as it came, and means nothing here.
 
-    name: the member that holds them. Where a cursor is refused on the way (-32602), the list has changed under it and
-    is fetched anew, once. again: whether that may still be.
+    request: that of the client, called with these options. name: the member that holds them. Where a cursor is refused
+    on the way (-32602), the list has changed under it and is fetched anew, once. again: whether that may still be.
     """
-    deadline: Deadline = client.deadline(timeout, handle)
     found: List[Dict[str, Any]] = []
     params: Dict[str, Any] = {}
     for _ in range(MAX_PAGES):
         try:
-            result = client.request(method, params, timeout=deadline, **options)
+            result = request(method, params, timeout=deadline, **options)
         except InvalidParams:
             if not params or not again:
                 raise
-            return pages(client, method, name, deadline, handle, False, **options)
+            return pages(request, method, name, deadline, False, **options)
         found += listed(result, name)
         cursor = result.get("nextCursor")
         if cursor is None:

@@ -78,9 +78,10 @@ class Session:
 
     # Beginning and end
 
-    def connect(self, deadline: Deadline) -> None:
-        """Go over to HTTP+SSE. Raises what shows that the server has none."""
-        self._way = OverSSE(self._transport, self._hear, self._gone, deadline)
+    def connect(self, deadline: Deadline) -> Dict[str, Any]:
+        """Go over to HTTP+SSE; returns the `endpoint`. Raises what shows that the server has none."""
+        self._way = way = OverSSE(self._transport, self._hear, self._gone, deadline)
+        return {"endpoint": way.place}
 
     def initialize(self, version: str, deadline: Deadline) -> Dict[str, Any]:
         """Begin the session; returns the InitializeResult. Raises what a request does, and TransportError for a version

@@ -249,7 +249,7 @@ class OverSSE(Way):
             first = next(events, None)
             if first is None or first.name != "endpoint" or first.data is None:
                 raise TransportError(f"{http.address} sends an event stream that does not begin with endpoint")
-            self._place = self._same_origin(first.data)
+            self.place = self._same_origin(first.data)
             self._exchange.deadline = Silence(MAX_SECONDS)
             self._stack = stack.pop_all()
         messages = _decoded(http, self._exchange, events)
@@ -289,7 +289,7 @@ class OverSSE(Way):
 
     def notify(self, message: Message, deadline: Deadline) -> None:
         """POST it; of what answers the POST nothing is read."""
-        with self._http.exchange("POST", encoded(message), self._fields, deadline, self._place) as (_, response):
+        with self._http.exchange("POST", encoded(message), self._fields, deadline, self.place) as (_, response):
             if not 200 <= response.status < 300:
                 raise HTTPError(response.status, "the message was refused", response.headers.items())
 
@@ -335,7 +335,8 @@ class _Call:
             try:
                 message = self._happened.get(timeout=min(self.deadline.left(), MAX_SECONDS))
             except queue.Empty:
-                continue  # the end may have been moved meanwhile, and left() tells where it was not
+                self.deadline.waited()
+                continue
             self.deadline.left()
             if message is None:
                 raise BrokenOff(f"{address} ended its event stream without the response")

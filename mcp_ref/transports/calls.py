@@ -121,6 +121,10 @@ class Deadline:
                     self._end += time.monotonic() - self._held
                     self._held = None
 
+    def waited(self) -> None:
+        """A wait as long as `left` said is over. Raises Timeout, unless the end was moved meanwhile."""
+        self.left()
+
     def error(self) -> Timeout:
         """The Timeout that tells how long was waited."""
         return Timeout(f"no answer within {self.seconds:g} s")
@@ -132,6 +136,10 @@ class Silence(Deadline):
     def left(self, needed: float = 0.0) -> float:
         """The whole time, at every read."""
         return self.seconds
+
+    def waited(self) -> None:
+        """Nothing came for so long. Raises Timeout."""
+        raise self.error()
 
     def error(self) -> Timeout:
         """The Timeout that tells how long the stream was silent."""

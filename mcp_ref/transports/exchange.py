@@ -195,9 +195,11 @@ class _Octets(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         while True:
             self._sock.settimeout(self._exchange.deadline.left())
-            with suppress(socket.timeout):  # the end may have been moved meanwhile
+            try:
                 count = self._sock.recv_into(buffer)
                 break
+            except socket.timeout:
+                self._exchange.deadline.waited()
         self._exchange.record(self._exchange.received, buffer[:count])
         return count
 

@@ -108,7 +108,8 @@ class HTTPClient:
         """
         kind = _media_type(response)
         if response.status != 200 or kind != EVENT_STREAM:
-            raise self._refusal(exchange, response, f"a stream was asked for, and {shown(kind)} came: ")
+            why = f"a stream was asked for, and {shown(kind)} came: " if response.status == 200 else ""
+            raise self._refusal(exchange, response, why)
         return sse.events(exchange.pieces(response), self.max_message)
 
     def _redirect(self, response: http.client.HTTPResponse, url: str) -> Optional[str]:
