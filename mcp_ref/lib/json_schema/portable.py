@@ -34,7 +34,9 @@ def hard_to_port(schema: Any, pointer: str = "", level: int = 0) -> Iterator[Tup
 
 def _within(schema: Mapping[str, Any]) -> Iterator[Tuple[str, Any]]:
     for word, value in schema.items():
-        if isinstance(value, Mapping) and word in (*_ONE, *(_REST if value else ())) or value is True and word in _ONE:
+        if word in _ONE and isinstance(value, (bool, Mapping)):
+            yield f"/{word}", value
+        elif word in _REST and isinstance(value, Mapping) and value:
             yield f"/{word}", value
         elif word in (*_MANY, "items") and isinstance(value, list):
             yield from ((f"/{word}/{number}", each) for number, each in enumerate(value))
