@@ -103,6 +103,33 @@ def events(*messages: Any, last: Optional[Scripted] = None, kind: str = EVENTS) 
     return answer
 
 
+def asked(seen: Seen) -> str:
+    """What a request of an older era asks: GET, DELETE, a message's method, or "response"."""
+    return seen.method if seen.method != "POST" else str(seen.message.get("method", "response"))
+
+
+def initialized(version: str = "2025-11-25", session: Optional[str] = None, **capabilities: Any) -> Scripted:
+    """The answer to initialize; with tools, unless other capabilities are given."""
+    def answer(seen: Seen) -> Answer:
+        made = message({"result": {"protocolVersion": version, "serverInfo": {"name": "older", "version": "1"},
+                                   "capabilities": capabilities or {"tools": {}}, "instructions": "be kind"}})(seen)
+        return made._replace(fields={**made.fields, **({"Mcp-Session-Id": session} if session else {})})
+    return answer
+
+
+def older(answers: Optional[Dict[str, Scripted]] = None, **more: Scripted) -> Scripted:
+    """A server of an older era, whose answers go by what is asked; server/discover it has never heard of."""
+    known = {"initialize": initialized(), "GET": raw(405, b"", None), "DELETE": raw(200, b""),
+             "response": raw(202, b"", None), **(answers or {}), **more}
+
+    def answer(seen: Seen) -> Answer:
+        what = asked(seen)
+        if what in known:
+            return known[what](seen)
+        return raw(202, b"", None)(seen) if what.startswith("notifications/") else error(-32601, status=200)(seen)
+    return answer
+
+
 class Stub:
     """The server: answers with one entry of the script after another, and with the last one from then on."""
 
@@ -116,7 +143,7 @@ class Stub:
             def do_POST(self) -> None:
                 stub._serve(self)
 
-            do_GET = do_CONNECT = do_POST
+            do_GET = do_CONNECT = do_DELETE = do_POST
 
             def log_message(self, *_: Any) -> None:
                 pass

@@ -313,10 +313,16 @@ class Client:
         def post(message: Dict[str, Any], headers: Dict[str, str]) -> Dict[str, Any]:
             return result_of(self._transport.post(message, headers, deadline, heard), message["id"])
 
-        whole = {**(params or {}), "_meta": fields}
+        whole, unknown = {**(params or {}), "_meta": fields}, self.choice.finding is None
+
+        def modern() -> Dict[str, Any]:
+            if unknown and method == "server/discover" and self.choice.discovered is not None and not given:
+                return self.choice.discovered  # which has been asked for a moment ago
+            return self._converse(method, whole, deadline, post)
+
         try:
-            return self.choice.speak(method, deadline, lambda: self._converse(method, whole, deadline, post),
-                               lambda session: session.request(method, whole, deadline, heard))
+            return self.choice.speak(method, deadline, modern,
+                                     lambda session: session.request(method, whole, deadline, heard))
         except McpError as error:
             if deadline.handle is not None and deadline.handle.cancelled:  # whatever a broken connection looks like
                 raise CallCancelled() from (None if isinstance(error, CallCancelled) else error)

@@ -106,6 +106,10 @@ class Deadline:
             self.left()
             seconds = until - time.monotonic()
 
+    def extend(self, seconds: float) -> None:
+        """Move the end by so much."""
+        self._end += seconds
+
     @contextmanager
     def on_hold(self) -> Iterator[None]:
         """The clock stands still meanwhile: what a person takes to answer is not the server's time."""
@@ -118,7 +122,7 @@ class Deadline:
             with self._lock:
                 self._holds -= 1
                 if not self._holds and self._held is not None:
-                    self._end += time.monotonic() - self._held
+                    self.extend(time.monotonic() - self._held)
                     self._held = None
 
     def waited(self) -> None:
