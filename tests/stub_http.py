@@ -3,6 +3,7 @@
 import contextlib
 import http.server
 import json
+import queue
 import threading
 import time
 import unittest
@@ -108,7 +109,7 @@ def asked(seen: Seen) -> str:
     return seen.method if seen.method != "POST" else str(seen.message.get("method", "response"))
 
 
-def initialized(version: str = "2025-11-25", session: Optional[str] = None, **capabilities: Any) -> Scripted:
+def initialized(version: Any = "2025-11-25", session: Any = None, **capabilities: Any) -> Scripted:
     """The answer to initialize; with tools, unless other capabilities are given."""
     def answer(seen: Seen) -> Answer:
         made = message({"result": {"protocolVersion": version, "serverInfo": {"name": "older", "version": "1"},
@@ -128,6 +129,26 @@ def older(answers: Optional[Dict[str, Scripted]] = None, **more: Scripted) -> Sc
             return known[what](seen)
         return raw(202, b"", None)(seen) if what.startswith("notifications/") else error(-32601, status=200)(seen)
     return answer
+
+
+class Stream:
+    """An event stream whose events a test sends when it wants to; call it for the answer."""
+
+    def __init__(self) -> None:
+        self._parts: "queue.Queue[Optional[bytes]]" = queue.Queue()
+
+    def __call__(self, seen: Seen) -> Answer:
+        return Answer(200, iter(lambda: self._parts.get(timeout=60), None), {"Content-Type": EVENTS})
+
+    def send(self, sent: Any, **fields: Any) -> None:
+        """An event of this message, "" for one without; fields: `id`, `retry`, `event`."""
+        lines = [f"{name}: {value}\n" for name, value in fields.items()]
+        data = sent if isinstance(sent, str) else json.dumps({"jsonrpc": "2.0", **sent})
+        self._parts.put(("".join(lines) + f"data: {data}\n\n").encode())
+
+    def end(self) -> None:
+        """No more, and the connection closes."""
+        self._parts.put(None)
 
 
 class Stub:

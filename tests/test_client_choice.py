@@ -171,7 +171,8 @@ class Finding(ClientCase):
 
     def test_what_is_no_evidence_is_an_error(self) -> None:
         for script, words in ((raw(401, b"{}"), "401"), (raw(403, b""), "403"),
-                              (raw(500, b"boom", "text/plain"), "boom"), (raw(200, b"<html>Sign in</html>", "text/html"), "Sign in"),
+                              (raw(500, b"boom", "text/plain"), "boom"),
+                              (raw(200, b"<html>Sign in</html>", "text/html"), "Sign in"),
                               (raw(404, b"not found", "text/plain"), "no MCP endpoint here")):
             did, outcome = self.asks(older({"server/discover": script}))
             self.assertEqual(did, ["server/discover"])

@@ -34,6 +34,7 @@ from ..base.errors import (
     McpError,
     MissingClientCapability,
     ProtocolError,
+    TransportError,
     UnsupportedProtocolVersion,
 )
 from ..base.versioning import LEGACY, MODERN
@@ -85,7 +86,7 @@ class Choice:
         self._pipe = self._restart is not None
         self._origin = getattr(transport.address, "origin", None)
         self._era = "modern" if era == AUTO and not self._pipe and self._origin is None else era
-        self._lock = threading.Lock()
+        self._lock, self._closed = threading.Lock(), False
         self._session: "Optional[Session]" = None
         self.finding: Optional[Finding] = None
         self.steps: List[Tuple[str, str, Row]] = []
@@ -98,6 +99,8 @@ class Choice:
 
         Raises whatever shows that there is neither.
         """
+        if self._closed:
+            raise TransportError("the client is closed")
         if self.finding is None:
             with self._alone(deadline):
                 if self.finding is None:
@@ -147,7 +150,11 @@ class Choice:
         raise AssertionError("the second time is the last")
 
     def close(self) -> None:
-        """End the session, if there is one."""
+        """End the session, if there is one, and begin no other."""
+        self._closed = True
+        self._end()
+
+    def _end(self) -> None:
         if self._session is not None:
             self._session.close()
 
@@ -161,7 +168,7 @@ class Choice:
             self._lock.release()
 
     def _drop(self) -> None:
-        self.close()
+        self._end()
         self._session = self.finding = None
         if self._origin is not None:
             FINDINGS.pop(self._origin, None)
@@ -192,7 +199,7 @@ class Choice:
             self.steps.append((asked, str(evidence), row))
             refused = refused if asked == GET else evidence.error
             if row.step == STOP or row.verdict == "legacy" and self._era == "modern":
-                self.close()
+                self._end()
                 raise _unspoken(row, evidence, refused)
             version = evidence.common(MODERN) or evidence.common(LEGACY) or version
             if row.step == GO_ON:

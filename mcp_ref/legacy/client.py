@@ -196,11 +196,12 @@ class Session:
                     else:
                         self._tell(answer, heard)
             raise BrokenOff(f"{self._transport.address} ended its answer without the response")
-        except (HTTPError, TransportError):
-            raise
         except BaseException as error:
-            if not (isinstance(error, ProtocolError) and error.remote) and not self._way.cancels:
-                self._say("notifications/cancelled", {"requestId": request_id, "reason": str(error)})
+            came = isinstance(error, (HTTPError, TransportError)) or isinstance(error, ProtocolError) and error.remote
+            left = deadline.handle is not None and deadline.handle.cancelled
+            if (left or not came) and not self._way.cancels:
+                why = "not wanted any more" if left else str(error)
+                self._say("notifications/cancelled", {"requestId": request_id, "reason": why})
             raise
         finally:
             self._under_way.pop(request_id, None)
