@@ -3,6 +3,7 @@
 import contextlib
 import http.server
 import json
+import queue
 import threading
 import time
 import unittest
@@ -103,6 +104,53 @@ def events(*messages: Any, last: Optional[Scripted] = None, kind: str = EVENTS) 
     return answer
 
 
+def asked(seen: Seen) -> str:
+    """What a request of an older era asks: GET, DELETE, a message's method, or "response"."""
+    return seen.method if seen.method != "POST" else str(seen.message.get("method", "response"))
+
+
+def initialized(version: Any = "2025-11-25", session: Any = None, **capabilities: Any) -> Scripted:
+    """The answer to initialize; with tools, unless other capabilities are given."""
+    def answer(seen: Seen) -> Answer:
+        made = message({"result": {"protocolVersion": version, "serverInfo": {"name": "older", "version": "1"},
+                                   "capabilities": capabilities or {"tools": {}}, "instructions": "be kind"}})(seen)
+        return made._replace(fields={**made.fields, **({"Mcp-Session-Id": session} if session else {})})
+    return answer
+
+
+def older(answers: Optional[Dict[str, Scripted]] = None, **more: Scripted) -> Scripted:
+    """A server of an older era, whose answers go by what is asked; server/discover it has never heard of."""
+    known = {"initialize": initialized(), "GET": raw(405, b"", None), "DELETE": raw(200, b""),
+             "response": raw(202, b"", None), **(answers or {}), **more}
+
+    def answer(seen: Seen) -> Answer:
+        what = asked(seen)
+        if what in known:
+            return known[what](seen)
+        return raw(202, b"", None)(seen) if what.startswith("notifications/") else error(-32601, status=200)(seen)
+    return answer
+
+
+class Stream:
+    """An event stream whose events a test sends when it wants to; call it for the answer."""
+
+    def __init__(self) -> None:
+        self._parts: "queue.Queue[Optional[bytes]]" = queue.Queue()
+
+    def __call__(self, seen: Seen) -> Answer:
+        return Answer(200, iter(lambda: self._parts.get(timeout=60), None), {"Content-Type": EVENTS})
+
+    def send(self, sent: Any, **fields: Any) -> None:
+        """An event of this message, "" for one without; fields: `id`, `retry`, `event`."""
+        lines = [f"{name}: {value}\n" for name, value in fields.items()]
+        data = sent if isinstance(sent, str) else json.dumps({"jsonrpc": "2.0", **sent})
+        self._parts.put(("".join(lines) + f"data: {data}\n\n").encode())
+
+    def end(self) -> None:
+        """No more, and the connection closes."""
+        self._parts.put(None)
+
+
 class Stub:
     """The server: answers with one entry of the script after another, and with the last one from then on."""
 
@@ -116,7 +164,7 @@ class Stub:
             def do_POST(self) -> None:
                 stub._serve(self)
 
-            do_GET = do_CONNECT = do_POST
+            do_GET = do_CONNECT = do_DELETE = do_POST
 
             def log_message(self, *_: Any) -> None:
                 pass
@@ -181,8 +229,8 @@ class ClientCase(unittest.TestCase):
 
     @contextlib.contextmanager
     def talk(self, *script: Scripted, **options: Any) -> Iterator[Tuple[Stub, Client]]:
-        """A stub with this script, and a client of it with these options."""
-        options.setdefault("timeout", 60.0)
+        """A stub with this script, and a client of it with these options, which does not probe unless it is told to."""
+        options = {"timeout": 60.0, "era": "modern", **options}
         with Stub(*script) as stub, Client(stub.url, **options) as client:
             yield stub, client
 

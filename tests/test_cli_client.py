@@ -44,6 +44,9 @@ class Terminal(io.StringIO):
 
 
 def run(*arguments: str, stdin: Any = None) -> Done:
+    """Run a command. One that calls a server speaks 2026-07-28 alone: a stub's script begins with what is asked for."""
+    if arguments[:1] not in (("serve",), ("send",), ("explain",)) and not {"--era", "--"} & set(arguments):
+        arguments = (*arguments, "--era", "modern")
     out, err = io.StringIO(), io.StringIO()
     with mock.patch.object(sys, "stdin", stdin or io.StringIO()), contextlib.redirect_stdout(out):
         with contextlib.redirect_stderr(err):
@@ -174,7 +177,7 @@ class Output(Case):
             self.assertEqual(run("call", stub.url, "t"), Done(0, "ok\n", "progress 1/2 half\\x1b\n"))
 
     def test_what_the_client_warns_of_is_a_note(self) -> None:
-        with Stub(result(tools=[TOOL, 7])) as stub:
+        with Stub(result(tools=[{**TOOL, "inputSchema": {"type": "object"}}, 7])) as stub:
             done = run("list", stub.url)
             self.assertEqual((done.status, len(done.out.splitlines())), (0, 1))
             self.assertRegex(done.err, "^mcp_ref: .*left out.*\n$")
@@ -189,8 +192,8 @@ class Output(Case):
                 mock.patch.dict("os.environ", {"TERM": "xterm", "NO_COLOR": "1", "COLUMNS": "80"}), \
                 mock.patch.object(sys, "stdin", Terminal("Ada\ns\n")), contextlib.redirect_stdout(screen), \
                 contextlib.redirect_stderr(screen):
-            self.assertEqual(main(["call", stub.url, "t", "--log-level", "info"]), 0)
-            self.assertEqual(main(["call", stub.url, "t"]), 1)
+            self.assertEqual(main(["call", "--era", "modern", stub.url, "t", "--log-level", "info"]), 0)
+            self.assertEqual(main(["call", "--era", "modern", stub.url, "t"]), 1)
         bar, gone = "\r1\x1b[K", "\r\x1b[K"
         self.assertTrue(screen.getvalue().startswith(f"{bar}{gone}error: x\n{bar}{gone}http://"), screen.getvalue())
         self.assertTrue(screen.getvalue().endswith(f"{bar}{gone}ok\n{bar}{gone}mcp_ref: -32603 broken\n"))
@@ -210,7 +213,7 @@ class Output(Case):
             self.assertEqual(run("call", stub.url, "t").out, "a\x1b[2Jb\n\tc\n")
             screen = Terminal()
             with contextlib.redirect_stdout(screen):
-                main(["call", stub.url, "t"])
+                main(["call", "--era", "modern", stub.url, "t"])
             self.assertEqual(screen.getvalue(), "a\\x1b[2Jb\n\tc\n")
 
 
@@ -219,13 +222,13 @@ class Output(Case):
         with Stub(said(text)) as stub:
             screen = Terminal()
             with contextlib.redirect_stdout(screen):
-                main(["call", stub.url, "t", "--output", "json"])
+                main(["call", "--era", "modern", stub.url, "t", "--output", "json"])
             self.assertNotRegex(screen.getvalue(), "[\x1b\x9b\u202e]")
             self.assertEqual(json.loads(screen.getvalue())["content"][0]["text"], text)
         with Stub(result(content=[], structuredContent={"x": text})) as stub:
             screen = Terminal()
             with contextlib.redirect_stdout(screen):
-                main(["call", stub.url, "t"])
+                main(["call", "--era", "modern", stub.url, "t"])
             self.assertEqual(json.loads(screen.getvalue()), {"x": text})
 
     def test_a_servers_log(self) -> None:
@@ -373,11 +376,11 @@ class Resources(Case):
         with Stub(result(contents=[text, blob])) as stub, tempfile.TemporaryDirectory() as folder:
             pipe = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="\n")
             with contextlib.redirect_stdout(pipe):
-                self.assertEqual(main(["read", stub.url, "a"]), 0)
+                self.assertEqual(main(["read", "--era", "modern", stub.url, "a"]), 0)
             self.assertEqual(pipe.buffer.getvalue(), b"hi\n\n\xfb\xff")
             screen = Terminal()
             with contextlib.redirect_stdout(screen):
-                main(["read", stub.url, "a"])
+                main(["read", "--era", "modern", stub.url, "a"])
             self.assertEqual(screen.getvalue(), "hi\n\n[blob, b, image/png, 2 octets; --out FILE or --save DIR "
                                                "takes them]\n")
             file = os.path.join(folder, "out")
@@ -386,7 +389,7 @@ class Resources(Case):
                 self.assertEqual(written.read(), b"hi\n\xfb\xff")
             self.fails(run("read", stub.url, "a", "--out", folder), 2, "cannot write")
             with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO())) as pipe:
-                self.assertEqual(main(["read", stub.url, "a", "--out", "-"]), 0)
+                self.assertEqual(main(["read", "--era", "modern", stub.url, "a", "--out", "-"]), 0)
             self.assertEqual(pipe.buffer.getvalue(), b"hi\n\xfb\xff")
             self.assertEqual(json.loads(run("read", stub.url, "a", "--output", "json").out)["contents"], [text, blob])
 

@@ -61,7 +61,7 @@ class Lists(Case):
         screen = Terminal()
         with Stub(result(tools=[{**PLAIN, "description": "word " * 12}, BOOK])) as stub, \
                 mock.patch.dict("os.environ", {"COLUMNS": "40", "NO_COLOR": "1"}), contextlib.redirect_stdout(screen):
-            main(["list", stub.url])
+            main(["list", "--era", "modern", stub.url])
         self.assertEqual(screen.getvalue().splitlines(), [
             "日本()  word word word word word word", "        word word word word word word",
             "book(flight: string, seats: integer = 1, who?: object[])", "        Book a flight."])
@@ -69,7 +69,7 @@ class Lists(Case):
         tools = [{**PLAIN, "description": "word " * 6 + " \nMore."}, {"name": "t", "inputSchema": {}}]
         with Stub(result(tools=tools)) as stub, \
                 mock.patch.dict("os.environ", {"COLUMNS": "20", "NO_COLOR": "1"}), contextlib.redirect_stdout(screen):
-            main(["list", stub.url])
+            main(["list", "--era", "modern", stub.url])
         self.assertEqual(screen.getvalue().splitlines(), [
             "日本()", "    word word word", "    word word word", "t()"])
 
@@ -78,8 +78,8 @@ class Lists(Case):
             screen = Terminal()
             with Stub(result(tools=[PLAIN])) as stub, contextlib.redirect_stdout(screen), \
                     mock.patch.dict("os.environ", {"TERM": "xterm", "NO_COLOR": ""}):
-                main(["list", stub.url, *given])
-                main(["--no-color", "list", stub.url])
+                main(["list", "--era", "modern", stub.url, *given])
+                main(["--no-color", "list", "--era", "modern", stub.url])
             self.assertEqual("\x1b[1m日本\x1b[0m()" in screen.getvalue(), coloured)
 
     def test_the_other_kinds(self) -> None:

@@ -88,7 +88,7 @@ class Opening(ClientCase):
             versions = ("2099-01-01", "2026-07-28")
 
         with self.talk(error(-32022, data={"supported": ["2026-07-28"]}), events(ack(2))) as (stub, _):
-            with Both(stub.url) as client:
+            with Both(stub.url, era="modern") as client:
                 self.assertEqual(client.listen(tools=True).id, 2)
 
     def test_what_cannot_be_used(self) -> None:

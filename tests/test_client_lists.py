@@ -6,7 +6,7 @@ from typing import Any, Dict, List
 from unittest import mock
 
 from mcp_ref.base.errors import InvalidParams, ProtocolError, TransportError
-from mcp_ref.client import client as client_module
+from mcp_ref.client import pages as pages_module
 from tests.stub_http import Answer, ClientCase, Seen, error, message, mirroring, result, said, tool
 
 from .support import proves
@@ -30,7 +30,7 @@ class Pages(ClientCase):
     def test_a_cursor_that_never_advances(self) -> None:
         for cursor in ("", "p2"):  # C057
             with self.talk(result(tools=[], nextCursor=cursor)) as (stub, client):
-                with mock.patch.object(client_module, "MAX_PAGES", 9):
+                with mock.patch.object(pages_module, "MAX_PAGES", 9):
                     with self.assertRaisesRegex(TransportError, "9 pages"):
                         client.list_tools()
                 self.assertEqual(len(stub.seen), 9)
@@ -63,7 +63,7 @@ class Pages(ClientCase):
             return result(tools=[tool("a", {})], nextCursor=str(seen.message["id"]))(seen)
 
         for bound in ("MAX_PAGES", "MAX_ITEMS"):
-            with self.talk(endless) as (stub, client), mock.patch.object(client_module, bound, 5):
+            with self.talk(endless) as (stub, client), mock.patch.object(pages_module, bound, 5):
                 with self.assertRaisesRegex(TransportError, "beyond"):
                     client.list_tools()
                 self.assertLess(len(stub.seen), 8)

@@ -230,13 +230,13 @@ class Network(ClientCase):
         with Stub(said()) as proxy:
             settings = {"http_proxy": f"http://{proxy.place}", "no_proxy": "direct.test"}
             with mock.patch.dict(os.environ, settings):
-                Client("http://server.test/mcp").call_tool("t")
+                Client("http://server.test/mcp", era="modern").call_tool("t")
                 self.assertEqual(proxy.seen[0].path, "http://server.test/mcp")
                 with self.assertRaises(Unreachable), mock.patch("socket.getaddrinfo", side_effect=OSError("no name")):
-                    Client("http://direct.test/mcp").call_tool("t")
+                    Client("http://direct.test/mcp", era="modern").call_tool("t")
                 with Stub(said()) as stub:
                     for host in ("127.0.0.1", "localhost"):
-                        Client(stub.url.replace("127.0.0.1", host)).call_tool("t")
+                        Client(stub.url.replace("127.0.0.1", host), era="modern").call_tool("t")
                     self.assertEqual([seen.path for seen in stub.seen], ["/mcp", "/mcp"])
             self.assertEqual(len(proxy.seen), 1)
 
@@ -266,7 +266,7 @@ class Network(ClientCase):
 
     def test_user_and_password_of_the_url_become_authorization(self) -> None:
         with Stub(said()) as stub:
-            client = Client(stub.url.replace("http://", "http://ada:p%40ss@"))
+            client = Client(stub.url.replace("http://", "http://ada:p%40ss@"), era="modern")
             client.call_tool("t")
             self.assertEqual(client.url, stub.url)
         self.assertEqual(stub.seen[0].header("Authorization"), "Basic YWRhOnBAc3M=")

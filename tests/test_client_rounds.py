@@ -61,7 +61,7 @@ class Rounds(ClientCase):
             clock.ahead += 1000
             return decline()
 
-        with mock.patch.object(calls, "time", clock), mock.patch.object(client_module, "time", clock):
+        with mock.patch.object(calls, "time", clock):
             with self.talk(asks({"a": question()}), said(), on_elicit=slow) as (_, client):
                 client.call_tool("t", timeout=500)
 

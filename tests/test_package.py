@@ -42,7 +42,8 @@ def imports(path):
 MODULES = {".".join(path.relative_to(ROOT / "mcp_ref").with_suffix("").parts).replace(".__init__", ""): path
            for path in SOURCES}
 LAYERS = (("lib",), ("base",), ("patterns",), ("transports",), ("authorization",), ("server",), ("legacy",),
-          ("ladder", "explain", "serve", "legacy.serve"), ("server.server",), ("client",), ("demo",), ("cli",),
+          ("ladder", "explain", "serve", "legacy.serve"), ("server.server",), ("client",),
+          ("legacy.ways", "legacy.client"), ("client.choice", "client.client"), ("demo",), ("cli",),
           ("__init__", "__main__"))
 """Rooms, from the lowest up; `server` is state and features, and server.server the author's API over all of them."""
 

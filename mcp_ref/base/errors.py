@@ -38,11 +38,12 @@ class ProtocolError(McpError):
     message: one sentence that names what was wrong and what was expected.
     data: any JSON value, or None for no `data` member.
     status: the HTTP status that carries it, of a peer's error the one it came with; 200 for an application's own code.
-    remote: whether it came from a peer, and is not ours to pass on.
+    remote: whether it came from a peer, and is not ours to pass on. id: of an HTTP error's message, None without one.
     """
 
     status = 200
     remote = False
+    id: Any = None
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(message)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 Command = Callable[["Client", argparse.Namespace], int]
 
+ERAS = ("auto", "modern", "legacy")
 FILES = "@FILE stands for what a file holds, @- for the standard input, and @@ for a text that begins with @"
 ASKING = """\
 A question of the server is asked in the terminal. Where standard input is no terminal it is declined, with a note,
@@ -39,9 +40,14 @@ leaves the field out), then send, edit, decline or cancel; for a web page yes, n
 is done. :decline or :cancel at any time, or the end of the input, which cancels, ends a question."""
 
 
-def add_command(commands: Any, name: str, run: Command, help: str, asks: bool = False) -> argparse.ArgumentParser:
-    """A command's parser, with the options of all. asks: whether the server may ask for input."""
-    made = add_parser(commands, name, help, *((ASKING, STDIN) if asks else ()))
+def add_command(commands: Any, name: str, run: Command, help: str, asks: bool = False,
+                told: str = "") -> argparse.ArgumentParser:
+    """A command's parser, with the options of all. asks: whether the server may ask for input. told: more of its
+    description.
+    """
+    made = add_parser(commands, name, help, *((ASKING, STDIN) if asks else ()), *([told] if told else ()))
+    made.add_argument("--era", choices=ERAS, default="auto", help="which era to speak: modern is 2026-07-28, legacy "
+                      "2025-11-25 and before, auto what the server speaks (default: auto)")
     made.add_argument("--header", action="append", default=[], metavar="'NAME: VALUE'", help="sent every time")
     made.add_argument("--output", choices=("text", "json"), default="text", help="json: the result as it came")
     made.add_argument("--log-level", choices=LOG_LEVELS, metavar="LEVEL",
@@ -85,7 +91,8 @@ def _run(command: Command, options: argparse.Namespace) -> int:
     asks = "no_input" in options and not options.no_input
     try:
         stderr: Any = _Aside(options.bar) if isinstance(options.url, list) else None
-        client = Client(options.url, timeout=options.timeout, headers=_headers(options.header), stderr=stderr,
+        client = Client(options.url, era=options.era, timeout=options.timeout, headers=_headers(options.header),
+                        stderr=stderr,
                         on_elicit=functools.partial(_elicit, options) if asks else None,
                         on_log=functools.partial(_log, options) if options.log_level else None,
                         log_level=options.log_level, wire=exchange_printer(options) if options.raw else None)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple
 
 from ..base.errors import MethodNotFound
+from ..lib.json_schema.portable import hard_to_port
 from ..lib.text import printable
 from .arguments import referred
 from .common import add_command, note, printed, show
@@ -45,6 +46,8 @@ def _list(client: "Client", options: argparse.Namespace) -> int:
     items = _items(client, kind)
     if printed(options, {KINDS[kind]: items}):
         return 0
+    for line in warnings(items):
+        note(f"mcp_ref: {printable(line)}")
     if not items:
         show(f"{client.url} has no {_words(kind)}")
     lines = [(printable(_signature(item)), printable(_first_line(item))) for item in items]
@@ -65,6 +68,15 @@ def _items(client: "Client", kind: str) -> List[Item]:
         if error.note:  # it is another era that is missing
             raise
         return []
+
+
+def warnings(items: Iterable[Item]) -> Iterator[str]:
+    """A line for each place of the schemas that clients stumble over."""
+    for item in items:
+        for member in ("inputSchema", "outputSchema"):
+            if member in item:
+                for pointer, what in hard_to_port(item[member], f"/{member}"):
+                    yield f"{_name(item)}: {pointer} is {what}, which many clients stumble over"
 
 
 def _words(kind: str) -> str:
@@ -171,6 +183,8 @@ def _show_one(client: "Client", options: argparse.Namespace) -> int:
             if options.name in (item.get("name"), item.get("uri"), item.get("uriTemplate")):
                 if not printed(options, item):
                     _print_whole(item)
+                    for line in warnings([item]):
+                        note(f"mcp_ref: {printable(line)}")
                 return 0
     if not options.raw:
         what = f"no {_words(options.kind)[:-1]}" if options.kind else "nothing"

@@ -1,4 +1,4 @@
-"""What runs: `python -m mcp_ref serve|explain|discover|list|call|read|prompt|complete|listen|send …`."""
+"""What runs: `python -m mcp_ref serve|explain|probe|discover|list|call|read|prompt|complete|listen|send …`."""
 
 from __future__ import annotations
 
@@ -114,23 +114,26 @@ def parser(client: bool = True, command: Sequence[str] = ()) -> argparse.Argumen
     serve.add_commands(commands)
     if client:
         from . import commands as calls
-        from . import send
+        from . import probe, send
 
         calls.add_commands(commands)
+        probe.add_commands(commands)
         send.add_commands(commands)
     explain = commands.add_parser("explain", help="print the validation ladder, or what a topic is", epilog=STATUSES,
                                   formatter_class=argparse.RawDescriptionHelpFormatter)
     explain.add_argument("topic", nargs="?", metavar="TOPIC", help="a rung's name, an HTTP status, an error code such "
-                         "as -32020, a requirement such as HTTP-14, or a page such as basic/patterns/mrtr")
+                         "as -32020, a requirement such as HTTP-14, a page such as basic/patterns/mrtr, or fallback, "
+                         "the table by which a client finds out the era of a server")
     explain.set_defaults(run=_explain)
     return made
 
 
 def _explain(options: argparse.Namespace) -> int:
+    from ..client.era import fallback
     from ..explain import explain
 
     try:
-        print(explain(options.topic))
+        print(fallback() if options.topic == "fallback" else explain(options.topic))
     except ValueError as error:
         raise UsageError(str(error)) from None
     return 0

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Tuple
 
 from ..base import meta as reserved
 from ..base.errors import BrokenOff
-from ..base.versioning import LATEST, RELEASE
+from ..base.versioning import LATEST, LEGACY, RELEASE
 from ..lib.strict_json import decode, encode
 from ..lib.text import printable
 from . import screen
@@ -36,6 +36,7 @@ A reserved key of _meta may be given without its prefix, as in --meta clientInfo
 RESERVED = {name[len(reserved.PREFIX):]: name for name in (
     reserved.PROTOCOL_VERSION, reserved.CLIENT_INFO, reserved.CLIENT_CAPABILITIES, reserved.LOG_LEVEL)}
 CAPABILITIES: Dict[str, Any] = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}
+INITIALIZE = {"protocolVersion": LEGACY[0], "capabilities": {}, "clientInfo": {"name": "mcp_ref", "version": RELEASE}}
 
 Headers = List[Tuple[str, bytes]]
 
@@ -44,6 +45,8 @@ def add_commands(commands: Any) -> None:
     """Add `send` to the command line's subparsers."""
     send = add_parser(commands, "send", "send one request, right but for what is changed, and print the answer", TOLD)
     send.add_argument("method", metavar="METHOD", help="of JSON-RPC, such as tools/list")
+    send.add_argument("--era", choices=("modern", "legacy"), default="modern", help="legacy: a right request of "
+                      "2025-11-25, without _meta and mirrors (default: modern)")
     send.add_argument("--params", metavar="JSON", help="the params; @FILE is what a file holds, - the standard input")
     send.add_argument("--id", metavar="JSON", default="1", help="the id (default: 1); empty for none, a notification")
     send.add_argument("--meta", action="append", default=[], metavar="KEY=JSON", help="set a member of _meta; what is "
@@ -158,7 +161,7 @@ def _is_result(answer: bytes) -> bool:
 def _request(options: argparse.Namespace, address: Any) -> bytes:
     """The whole request as octets. Raises UsageError for options that cannot be followed."""
     params = _params(options)
-    headers = _headers(options.method, params, address)
+    headers = _headers(options, params, address)
     body = _message(options, params)
     headers.append(("content-length", f"Content-Length: {len(body)}".encode("ascii")))
     path = address.url.partition("://")[2].partition("/")[2]
@@ -187,6 +190,8 @@ def _params(options: argparse.Namespace) -> Any:
         params = {} if options.params is None else decode(json_argument(options.params).encode("utf-8"))
     except ValueError:
         raise UsageError("--params must be JSON; --body sends anything") from None
+    if options.era == "legacy":
+        return INITIALIZE if options.method == "initialize" and options.params is None else params
     given = params.get("_meta", {}) if isinstance(params, dict) else None
     if isinstance(given, dict):
         params["_meta"] = {reserved.PROTOCOL_VERSION: LATEST, reserved.CLIENT_INFO: {"name": "mcp_ref",
@@ -194,17 +199,19 @@ def _params(options: argparse.Namespace) -> Any:
     return params
 
 
-def _headers(method: str, params: Any, address: Any) -> Headers:
+def _headers(options: argparse.Namespace, params: Any, address: Any) -> Headers:
     """The headers of a right request, but for Content-Length: (name in lower case, line)."""
     from ..base.headers import mirrored_headers
 
     fields = params.get("_meta") if isinstance(params, dict) else None
     version = fields.get(reserved.PROTOCOL_VERSION) if isinstance(fields, dict) else None
-    version = version if isinstance(version, str) else LATEST
-    mirrors = mirrored_headers({"method": method, "params": params if isinstance(params, dict) else {}})
+    told = {"MCP-Protocol-Version": version if isinstance(version, str) else LATEST, **mirrored_headers(
+        {"method": options.method, "params": params if isinstance(params, dict) else {}})}
+    if options.era == "legacy":
+        told = {} if options.method == "initialize" else {"MCP-Protocol-Version": LEGACY[0]}
     named = {"Host": address.url.partition("://")[2].partition("/")[0], "User-Agent": f"mcp_ref/{RELEASE}",
              **address.authorization(), "Accept": "application/json, text/event-stream",
-             "Content-Type": "application/json", "MCP-Protocol-Version": version, **mirrors, "Connection": "close"}
+             "Content-Type": "application/json", **told, "Connection": "close"}
     return [(name.lower(), f"{name}: {value}".encode("utf-8", "backslashreplace")) for name, value in named.items()]
 
 

@@ -5,7 +5,8 @@ HTTP-61, HTTP-62, MRTR-02, MRTR-03, MRTR-19 to MRTR-23, TOOL-01, TOOL-11, TOOL-4
 
 The flow of one request:
 
-    request                 its `_meta`, its deadline, its progress token: made once; `listen` begins at _send
+    request                 its `_meta`, its deadline, its progress token: made once; `listen` begins at speak
+     choice.speak           in the era of the server, see client/choice; of those before legacy/client has the rest
       _converse             rounds: an input_required result is answered and the request sent again (MRTR)
         _send               corrections: another version after -32022, a fresh tool list after -32020
           _attempt          one POST with a fresh id and the headers that mirror it
@@ -16,8 +17,21 @@ from __future__ import annotations
 import itertools
 import os
 import threading
-import time
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, TextIO, Tuple, Union
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    Dict,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Set,
+    TextIO,
+    Tuple,
+    TypeVar,
+    Union,
+)
 
 from ..base import meta as reserved
 from ..base import versioning
@@ -25,7 +39,6 @@ from ..base.errors import (
     CallCancelled,
     HeaderMismatch,
     HTTPError,
-    InvalidParams,
     McpError,
     ProtocolError,
     TooManyRounds,
@@ -38,26 +51,25 @@ from ..lib.text import shown
 from ..patterns import mrtr
 from ..patterns.subscriptions import LIST_CHANGED
 from ..transports.calls import MAX_SECONDS, CallHandle, Deadline, Headers, Silence, Wire
+from .choice import AUTO, Choice, transport_to
 from .elicitation import Inputs, OnElicit, OnListRoots, OnSample
 from .era import older_era
+from .pages import pages
 from .resources import not_found
-from .responses import INPUT_REQUIRED, Heard, OnLog, OnProgress, items, listed, result_of
+from .responses import INPUT_REQUIRED, Heard, OnLog, OnProgress, items, result_of
 from .subscription import Listener
 from .tools import KnownTool, check_output, known
 
 if TYPE_CHECKING:
+    from ..legacy.client import Session
     from ..server.server import Server
-    from ..transports.http_client import HTTPClient
-    from ..transports.memory import Memory
-    from ..transports.stdio_client import StdioClient
 
-MAX_PAGES = 1000
-MAX_ITEMS = 100_000
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 
 Timing = Union[float, Deadline, None]
 Meta = Optional[Mapping[str, Any]]
 Post = Callable[[Dict[str, Any], Dict[str, str]], Any]
+Spoken = TypeVar("Spoken")
 
 
 class Client:
@@ -65,6 +77,8 @@ class Client:
 
     server: the URL of an MCP endpoint; the command of a stdio server, as ["python3", "server.py"]; or a `Server` of
         this process, which is then called without a socket, see transports.memory.
+    era: "modern" for 2026-07-28, "legacy" for 2025-11-25 and before, "auto" to find out what the server speaks, see
+        client.choice; a server of this process is modern unless it is told otherwise.
     name, version: its clientInfo, left out with send_client_info=False.
     timeout: seconds that a call may take in all, its rounds and pages included; what a callback takes to answer the
         server is not counted. 60 by default, and without end in this process.
@@ -86,16 +100,17 @@ class Client:
 
     versions: Tuple[str, ...] = versioning.MODERN
 
-    def __init__(self, server: "Union[str, Sequence[str], Server]", *, name: str = "mcp_ref", version: str = RELEASE,
-                 timeout: Optional[float] = None, headers: Headers = None, on_elicit: Optional[OnElicit] = None,
-                 on_sample: Optional[OnSample] = None, on_list_roots: Optional[OnListRoots] = None,
-                 on_progress: Optional[OnProgress] = None, on_log: Optional[OnLog] = None,
-                 log_level: Optional[str] = None, max_rounds: int = 10, send_client_info: bool = True,
+    def __init__(self, server: "Union[str, Sequence[str], Server]", *, era: str = AUTO, name: str = "mcp_ref",
+                 version: str = RELEASE, timeout: Optional[float] = None, headers: Headers = None,
+                 on_elicit: Optional[OnElicit] = None, on_sample: Optional[OnSample] = None,
+                 on_list_roots: Optional[OnListRoots] = None, on_progress: Optional[OnProgress] = None,
+                 on_log: Optional[OnLog] = None, log_level: Optional[str] = None, max_rounds: int = 10,
+                 send_client_info: bool = True,
                  elicit_modes: Sequence[str] = mrtr.MODES, wire: Optional[Wire] = None,
                  extensions: Optional[Mapping[str, Mapping[str, Any]]] = None, validate_output: bool = True,
                  env: Optional[Mapping[str, str]] = None, cwd: "Union[str, os.PathLike[str], None]" = None,
                  stderr: Optional[TextIO] = None, restart: bool = False) -> None:
-        self._transport = _transport(server, headers, wire, env=env, cwd=cwd, stderr=stderr, restart=restart)
+        self._transport = transport_to(server, headers, wire, env=env, cwd=cwd, stderr=stderr, restart=restart)
         self.timeout = Deadline(self._transport.timeout if timeout is None else timeout).seconds
         self.max_rounds = max_rounds
         self.validate_output = validate_output
@@ -104,9 +119,10 @@ class Client:
         capabilities = dict(self._inputs.capabilities)
         if extensions:
             capabilities["extensions"] = reserved.checked_extensions(extensions)
+        self._info = {"name": name, "version": version}
         self._fields: Dict[str, Any] = {reserved.CLIENT_CAPABILITIES: capabilities}
         if send_client_info:
-            self._fields[reserved.CLIENT_INFO] = {"name": name, "version": version}
+            self._fields[reserved.CLIENT_INFO] = self._info
         if log_level is not None or on_log is not None:
             self._fields[reserved.LOG_LEVEL] = _level(log_level or "info")
         self._version = self.versions[0]
@@ -116,6 +132,7 @@ class Client:
         self._listing = threading.Lock()
         self._closed = threading.Event()
         self._streams: Set[Listener] = set()
+        self.choice = Choice(self._transport, era, self._probe, self._session)
 
     @property
     def url(self) -> str:
@@ -129,6 +146,7 @@ class Client:
         self._closed.set()
         for subscription in list(self._streams):
             subscription.close()
+        self.choice.close()
         self._transport.close()
 
     def __enter__(self) -> "Client":
@@ -153,8 +171,8 @@ class Client:
         comes last.
         """
         number = next(self._listings)
-        tools = known(self._pages("tools/list", "tools", timeout=timeout, on_progress=on_progress, meta=meta,
-                                  log_level=log_level, handle=handle))
+        tools = known(pages(self.request, "tools/list", "tools", self._deadline(timeout, handle),
+                            on_progress=on_progress, meta=meta, log_level=log_level))
         with self._listing:
             if number > self._tools_of:
                 self._tools_of, self._tools = number, tools
@@ -163,21 +181,21 @@ class Client:
     def list_resources(self, *, timeout: Timing = None, on_progress: Optional[OnProgress] = None, meta: Meta = None,
                        log_level: Optional[str] = None, handle: Optional[CallHandle] = None) -> List[Dict[str, Any]]:
         """All resources of all pages (server/resources)."""
-        return self._pages("resources/list", "resources", timeout=timeout, on_progress=on_progress, meta=meta,
-                           log_level=log_level, handle=handle)
+        return pages(self.request, "resources/list", "resources", self._deadline(timeout, handle),
+                     on_progress=on_progress, meta=meta, log_level=log_level)
 
     def list_resource_templates(self, *, timeout: Timing = None, on_progress: Optional[OnProgress] = None,
                                 meta: Meta = None, log_level: Optional[str] = None,
                                 handle: Optional[CallHandle] = None) -> List[Dict[str, Any]]:
         """All resource templates of all pages (server/resources)."""
-        return self._pages("resources/templates/list", "resourceTemplates", timeout=timeout, on_progress=on_progress,
-                           meta=meta, log_level=log_level, handle=handle)
+        return pages(self.request, "resources/templates/list", "resourceTemplates", self._deadline(timeout, handle),
+                     on_progress=on_progress, meta=meta, log_level=log_level)
 
     def list_prompts(self, *, timeout: Timing = None, on_progress: Optional[OnProgress] = None, meta: Meta = None,
                      log_level: Optional[str] = None, handle: Optional[CallHandle] = None) -> List[Dict[str, Any]]:
         """All prompts of all pages (server/prompts)."""
-        return self._pages("prompts/list", "prompts", timeout=timeout, on_progress=on_progress, meta=meta,
-                           log_level=log_level, handle=handle)
+        return pages(self.request, "prompts/list", "prompts", self._deadline(timeout, handle),
+                     on_progress=on_progress, meta=meta, log_level=log_level)
 
     def call_tool(self, name: str, arguments: Optional[Mapping[str, Any]] = None, *, timeout: Timing = None,
                   on_progress: Optional[OnProgress] = None, meta: Meta = None, log_level: Optional[str] = None,
@@ -260,8 +278,13 @@ class Client:
             answer = self._transport.answer(message, headers, deadline)
             return Listener(answer, message["id"], silence, self._streams)
 
-        made: Listener = self._send("subscriptions/listen", {"_meta": self._fields, "notifications": wanted},
+        def modern() -> Listener:
+            made: Listener = self._send("subscriptions/listen", {"_meta": self._fields, "notifications": wanted},
                                         deadline, post)
+            return made
+
+        made = self.choice.speak("subscriptions/listen", deadline, modern,
+                           lambda session: session.listen(wanted, deadline, silence))
         if self._closed.is_set():
             made.close()
         return made
@@ -290,8 +313,16 @@ class Client:
         def post(message: Dict[str, Any], headers: Dict[str, str]) -> Dict[str, Any]:
             return result_of(self._transport.post(message, headers, deadline, heard), message["id"])
 
+        whole, unknown = {**(params or {}), "_meta": fields}, self.choice.finding is None
+
+        def modern() -> Dict[str, Any]:
+            if unknown and method == "server/discover" and self.choice.discovered is not None and not given:
+                return self.choice.discovered  # which has been asked for a moment ago
+            return self._converse(method, whole, deadline, post)
+
         try:
-            return self._converse(method, {**(params or {}), "_meta": fields}, deadline, post)
+            return self.choice.speak(method, deadline, modern,
+                                     lambda session: session.request(method, whole, deadline, heard))
         except McpError as error:
             if deadline.handle is not None and deadline.handle.cancelled:  # whatever a broken connection looks like
                 raise CallCancelled() from (None if isinstance(error, CallCancelled) else error)
@@ -306,6 +337,20 @@ class Client:
             raise ValueError("a Deadline that is shared has its own handle: Deadline(seconds, handle)")
         return timeout
 
+    def _probe(self, version: str, deadline: Deadline) -> Dict[str, Any]:
+        """server/discover in a version, to find out whether the server speaks it."""
+        self._version = version
+        result: Dict[str, Any] = self._attempt("server/discover", {"_meta": self._fields}, lambda message, headers: (
+            result_of(self._transport.post(message, headers, deadline, lambda _: None), message["id"])))
+        return result
+
+    def _session(self) -> "Session":
+        """A session of an older era, which begins with initialize."""
+        from ..legacy.client import Session
+
+        return Session(self._transport, self._inputs, self._info, Heard(None, self._on_progress, self._on_log),
+                       self._fields.get(reserved.LOG_LEVEL), self._ids, self._streams)
+
     def _converse(self, method: str, params: Dict[str, Any], deadline: Deadline, post: Post) -> Dict[str, Any]:
         """Rounds until the result is complete; each retry has the original params and this round's answers only."""
         original = {name: value for name, value in params.items() if name not in ("inputResponses", "requestState")}
@@ -318,9 +363,8 @@ class Client:
                 raise TransportError(f"the server answered {method} with input_required, which it may not")
             if rounds >= self.max_rounds:
                 raise TooManyRounds(f"the server still asks for input after {rounds} rounds")
-            began = time.monotonic()
-            retry = self._inputs.retry(result)
-            deadline.extend(time.monotonic() - began)
+            with deadline.on_hold():
+                retry = self._inputs.retry(result)
             if "inputResponses" not in retry:  # a server that asks nothing needs time to get on
                 deadline.pause(min(FIRST_PAUSE * 2**rounds, LONGEST_PAUSE), self._closed)
             params = {**original, **retry}
@@ -380,34 +424,6 @@ class Client:
             raise TransportError(f"tool {shown(name)} cannot be called: {tool}")
         return tool
 
-    def _pages(self, method: str, name: str, timeout: Timing = None, handle: Optional[CallHandle] = None,
-               again: bool = True, **options: Any) -> List[Dict[str, Any]]:
-        """The items of all pages. A cursor is sent back as it came, and means nothing here (PAGE-07 to PAGE-10).
-
-        Where one is refused on the way (-32602), the list has changed under it and is fetched anew, once. again:
-        whether that may still be.
-        """
-        deadline = self._deadline(timeout, handle)
-        found: List[Dict[str, Any]] = []
-        params: Dict[str, Any] = {}
-        for _ in range(MAX_PAGES):
-            try:
-                result = self.request(method, params, timeout=deadline, **options)
-            except InvalidParams:
-                if not params or not again:
-                    raise
-                return self._pages(method, name, deadline, handle, False, **options)
-            found += listed(result, name)
-            cursor = result.get("nextCursor")
-            if cursor is None:
-                return found
-            if not isinstance(cursor, str):
-                raise TransportError(f"the nextCursor of {method} must be a string, not {shown(cursor)}")
-            if len(found) > MAX_ITEMS:
-                break
-            params = {"cursor": cursor}
-        raise TransportError(f"{method} goes on beyond {MAX_PAGES} pages or {MAX_ITEMS} items")
-
 
 def _named(name: str, arguments: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
     return {"name": name} if arguments is None else {"name": name, "arguments": dict(arguments)}
@@ -417,30 +433,3 @@ def _level(name: str) -> str:
     if name not in reserved.LOG_LEVELS:
         raise ValueError(f"log_level is one of {', '.join(reserved.LOG_LEVELS)}, not {name!r}")
     return name
-
-
-def _transport(server: "Union[str, Sequence[str], Server]", headers: Headers, wire: Optional[Wire],
-               **process: Any) -> "Union[HTTPClient, Memory, StdioClient]":
-    """The way to a server: by HTTP for a URL. Each is loaded where it is used; the others need not be there."""
-    if isinstance(server, (list, tuple)):
-        from ..transports.stdio_client import StdioClient
-
-        if headers:
-            raise ValueError("a stdio server is sent no headers; env can hold what it is to know")
-        return StdioClient(server, wire=wire, **process)
-    if any(process.values()):
-        raise ValueError(f"{', '.join(process)} are for a server that is started as a process, by its command")
-    if isinstance(server, str):
-        from ..transports.http_client import HTTPClient
-
-        return HTTPClient(server, headers, wire)
-    from ..server.server import Server
-    from ..transports.memory import Memory
-
-    if not isinstance(server, Server):
-        from ..base.copies import other_copy
-
-        given, ours = type(server), Server.__module__
-        what = other_copy(server, Server) or f"a {given.__module__}.{given.__qualname__}"
-        raise TypeError(f"a Client is given a URL, a command as a list of strings, or a {ours}.Server, not {what}")
-    return Memory(server, headers, wire)

@@ -115,6 +115,12 @@ class Inputs:
             retry["inputResponses"] = {key: self._answer(key, request) for key, request in requests.items()}
         return retry
 
+    def answer(self, request: Mapping[str, Any]) -> Any:
+        """The result for a request that a server of an older era sends. Raises as `retry` does."""
+        key = request["method"]
+        self._check(key, request)
+        return self._answer(key, request)
+
     def _check(self, key: str, request: Any) -> None:
         where = f"the server's input request {shown(key)}"
         if not isinstance(request, dict) or not isinstance(request.get("params", {}), dict):

@@ -18,6 +18,12 @@ COMPLETE, INPUT_REQUIRED = "complete", "input_required"
 IDENTIFIED = {"tools": "name", "prompts": "name", "resources": "uri", "resourceTemplates": "uriTemplate"}
 """The member by which each kind of listed item is called or read."""
 
+
+
+class OtherId(TransportError):
+    """A response to a request that was not sent."""
+
+
 OnProgress = Callable[[float, Optional[float], Optional[str]], None]
 OnLog = Callable[[str, Any, Optional[str]], None]
 
@@ -38,7 +44,7 @@ def result_of(message: Any, request_id: RequestId) -> Dict[str, Any]:
     if given is None and "error" in message:
         given = request_id
     if not same_id(given, request_id):
-        raise TransportError(f"the server's response has the id {shown(given)}, not {shown(request_id)}")
+        raise OtherId(f"the server's response has the id {shown(given)}, not {shown(request_id)}")
     if "error" in message:
         raise received(message["error"])
     result = message["result"]

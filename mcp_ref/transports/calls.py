@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import threading
 import time
-from typing import Any, Callable, Dict, Mapping, Optional, Union
+from contextlib import contextmanager
+from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Union
 
 from ..base.errors import CallCancelled, Timeout, TransportError
 from ..lib.http1 import TOKEN
@@ -80,6 +81,8 @@ class Deadline:
         self.seconds = float(min(seconds, MAX_SECONDS))
         self.handle = handle
         self._end = time.monotonic() + self.seconds
+        self._lock, self._holds = threading.Lock(), 0
+        self._held: Optional[float] = None
 
     @property
     def endless(self) -> bool:
@@ -90,7 +93,7 @@ class Deadline:
         """The seconds left, more than `needed`. Raises Timeout when there are not so many, and CallCancelled."""
         if self.handle is not None and self.handle.cancelled:
             raise CallCancelled()
-        left = self._end - time.monotonic()
+        left = self._end - (self._held or time.monotonic())
         if left <= needed:
             raise self.error()
         return left
@@ -104,8 +107,27 @@ class Deadline:
             seconds = until - time.monotonic()
 
     def extend(self, seconds: float) -> None:
-        """Move the end: what a person took to answer is not the server's time."""
+        """Move the end by so much."""
         self._end += seconds
+
+    @contextmanager
+    def on_hold(self) -> Iterator[None]:
+        """The clock stands still meanwhile: what a person takes to answer is not the server's time."""
+        with self._lock:
+            self._holds += 1
+            self._held = self._held or time.monotonic()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._holds -= 1
+                if not self._holds and self._held is not None:
+                    self.extend(time.monotonic() - self._held)
+                    self._held = None
+
+    def waited(self) -> None:
+        """A wait as long as `left` said is over. Raises Timeout, unless the end was moved meanwhile."""
+        self.left()
 
     def error(self) -> Timeout:
         """The Timeout that tells how long was waited."""
@@ -118,6 +140,10 @@ class Silence(Deadline):
     def left(self, needed: float = 0.0) -> float:
         """The whole time, at every read."""
         return self.seconds
+
+    def waited(self) -> None:
+        """Nothing came for so long. Raises Timeout."""
+        raise self.error()
 
     def error(self) -> Timeout:
         """The Timeout that tells how long the stream was silent."""

@@ -49,6 +49,9 @@ class Exchange:
         self.sock: Optional[socket.socket] = None  # once there is a connection
         self.connecting: Optional[socket.socket] = None
         self.sent, self.received = bytearray(), bytearray()
+        self.headers: Any = {}  # of the response, once it is there: a mapping whose names have no case
+        self.last_event_id: Optional[str] = None
+        self.retry: Optional[float] = None  # seconds
         self._address, self._wire, self._handle = address, wire, deadline.handle
 
     def __enter__(self) -> "Exchange":
@@ -67,6 +70,11 @@ class Exchange:
         if self._wire is not None and len(part) < MAX_RECORD:
             part += data
 
+    def heard(self, event_id: Optional[str], retry: Optional[float]) -> None:
+        """Keep what an event says of taking its stream up again; None where it says nothing."""
+        self.last_event_id = self.last_event_id if event_id is None else event_id
+        self.retry = self.retry if retry is None else retry
+
     def open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
         """Send the request; returns when the response's head is there. Raises Timeout, Unreachable, TransportError."""
         opener = urllib.request.OpenerDirector()
@@ -76,6 +84,7 @@ class Exchange:
         with self._faults():
             response = opener.open(request, timeout=self.deadline.left())
             assert isinstance(response, http.client.HTTPResponse)
+            self.headers = response.headers
             return response
 
     def send(self, octets: bytes) -> http.client.HTTPResponse:
@@ -175,7 +184,7 @@ class _Octets(io.RawIOBase):
     def __init__(self, exchange: Exchange, sock: socket.socket) -> None:
         super().__init__()
         self._exchange, self._sock = exchange, sock
-        self._raw = sock.makefile("rb", buffering=0)
+        self._open = sock.makefile("rb", buffering=0)  # while this is, so is the socket
 
     def makefile(self, *_: Any) -> io.BufferedReader:
         return io.BufferedReader(self)
@@ -184,13 +193,18 @@ class _Octets(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        self._sock.settimeout(self._exchange.deadline.left())
-        count = self._raw.readinto(buffer) or 0
+        while True:
+            self._sock.settimeout(self._exchange.deadline.left())
+            try:
+                count = self._sock.recv_into(buffer)
+                break
+            except socket.timeout:
+                self._exchange.deadline.waited()
         self._exchange.record(self._exchange.received, buffer[:count])
         return count
 
     def close(self) -> None:
-        self._raw.close()
+        self._open.close()
         super().close()
 
 

@@ -66,21 +66,51 @@ class HTTPClient:
 
         Leaving it closes the connection. It, and the iterator, raise what `post` does.
         """
-        body, url = encoded(message), self.address.url
+        with self.exchange("POST", encoded(message), headers, deadline) as (exchange, response):
+            yield exchange, self._messages(exchange, response)
+
+    def notify(self, message: Mapping[str, Any], headers: Mapping[str, str], deadline: Deadline) -> None:
+        """Send a notification or a response, which has no answer: of any 2xx the body is not read.
+
+        Raises what `post` does.
+        """
+        with self.exchange("POST", encoded(message), headers, deadline) as (exchange, response):
+            if not 200 <= response.status < 300:
+                raise self._refusal(exchange, response, "")
+
+    @contextmanager
+    def exchange(self, method: str, body: Optional[bytes], headers: Mapping[str, str], deadline: Deadline,
+                 url: Optional[str] = None) -> Iterator[Tuple[Exchange, http.client.HTTPResponse]]:
+        """One HTTP exchange with the endpoint, or another url of its origin; gives it and its response.
+
+        Leaving it closes the connection. Raises Timeout, Unreachable, HTTPError for a redirect that is not followed,
+        and TransportError.
+        """
+        url = url or self.address.url
         fields = {"User-Agent": f"mcp_ref/{RELEASE}", **self.address.authorization(), **self._given(),
-                  "Accept": f"{JSON}, {EVENT_STREAM}", "Accept-Encoding": "identity", "Content-Type": JSON, **headers}
+                  "Accept": f"{JSON}, {EVENT_STREAM}", "Accept-Encoding": "identity",
+                  **({} if body is None else {"Content-Type": JSON}), **headers}
         for _ in range(MAX_REDIRECTS + 1):
-            request = Request(url, body, fields, method="POST")
+            request = Request(url, body, fields, method=method)
             with Exchange(self.address, deadline, self._wire) as exchange, exchange.open(request) as response:
                 again = self._redirect(response, url)
                 if again is None:
-                    yield exchange, self._messages(exchange, response)
+                    yield exchange, response
                     return
             url = again
         raise TransportError(f"{self.address} redirects more than {MAX_REDIRECTS} times")
 
     def close(self) -> None:
         """Nothing is kept between two requests."""
+
+    def events(self, exchange: Exchange, response: http.client.HTTPResponse) -> Iterator[sse.Event]:
+        """The events of a response that is an event stream. Raises the ProtocolError or HTTPError that it is instead.
+        """
+        kind = _media_type(response)
+        if response.status != 200 or kind != EVENT_STREAM:
+            why = f"a stream was asked for, and {shown(kind)} came: " if response.status == 200 else ""
+            raise self._refusal(exchange, response, why)
+        return sse.events(exchange.pieces(response), self.max_message)
 
     def _redirect(self, response: http.client.HTTPResponse, url: str) -> Optional[str]:
         """The URL to send the same POST to; None where the response is no redirect. Raises HTTPError for any other.
@@ -101,14 +131,15 @@ class HTTPClient:
 
     def _messages(self, exchange: Exchange, response: http.client.HTTPResponse) -> Iterator[Any]:
         """By status and media type: one JSON object, an event stream, or what is not MCP, an HTTPError."""
-        kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+        kind = _media_type(response)
         good = 200 <= response.status < 300
         if good and kind == JSON:
-            yield self._decoded(exchange.whole(response, self.max_message))
+            yield self.decoded(exchange.whole(response, self.max_message))
         elif good and kind == EVENT_STREAM:
-            for data in sse.messages(exchange.pieces(response), self.max_message):
-                if data.strip():
-                    yield self._decoded(data)
+            for event in sse.events(exchange.pieces(response), self.max_message):
+                exchange.heard(event.id, event.retry)
+                if event.data is not None and event.data.strip():
+                    yield self.decoded(event.data)
         else:
             raise self._refusal(exchange, response, f"a request was answered with {shown(kind)}: " if good else "")
 
@@ -126,13 +157,20 @@ class HTTPClient:
         except NotJson:
             message = None
         if not why and isinstance(message, dict) and message.get("jsonrpc") == "2.0" and "error" in message:
-            return received(message["error"], response.status)
+            error = received(message["error"], response.status)
+            error.id = message.get("id")
+            return error
         text = body.decode("utf-8", "replace").strip()
         text = text if len(text) <= SHOWN_BODY else text[:SHOWN_BODY] + "…"
         return HTTPError(response.status, why + text, response.headers.items())
 
-    def _decoded(self, data: bytes) -> Any:
+    def decoded(self, data: bytes) -> Any:
+        """The JSON value of a message. Raises TransportError."""
         try:
             return decode(data)
         except NotJson as error:
             raise TransportError(f"{self.address} sent what is not strict JSON: {error}") from None
+
+
+def _media_type(response: http.client.HTTPResponse) -> str:
+    return response.headers.get("Content-Type", "").partition(";")[0].strip().lower()

@@ -754,6 +754,8 @@ LEGACY_HTTP_SSE: Edits = [
     ("        self._session.end()\n", ""),
     ("            self._session.hub.kept.readers -= 1\n", ""),
     ("data: {path}?session", "data: /?session"),
+]
+
 TRANSPORTS_CHILD: Edits = [
     ("        self.octets = message + b\"\\n\"", "        self.octets = message"),
     ("        return self._claim.acquire(blocking=False)", "        return True"),
