@@ -1,7 +1,5 @@
 """RFC 9112, the client's side: connections that are kept, how each is made, and what is read from it.
 
-Implements HTTP-93.
-
 A request goes by a connection of an earlier one where that is still there; a server may have closed it meanwhile, which
 shows when it is taken, or, if it closes at that very moment, when it is used. Then the request is sent once more, by a
 new connection, if it may be repeated (`repeatable`); of any other nobody knows whether the server acted on it.
