@@ -2,76 +2,18 @@
 
 import contextlib
 import gc
-import json
 import os
-import socket
 import threading
 import unittest
 import warnings
-from typing import Any, Callable, Iterator, List, Tuple
+from typing import Any, Iterator, Tuple
 
 from mcp_ref import CallCancelled, CallHandle, Client, HTTPError, Server, Timeout, TransportError
 from mcp_ref.base.errors import BrokenOff
 from mcp_ref.transports.http_server import HTTPServer
 from mcp_ref.transports.pool import MAX_HEAD, MAX_IDLE
 
-Script = Callable[["Peer", int, Any], bool]
-
-
-def answered(message: Any, **result: Any) -> bytes:
-    members = {"resultType": "complete", "content": [], "tools": [], "contents": [], **result}
-    body = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": members}).encode()
-    return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
-
-
-class Peer:
-    """A server of raw sockets. script: called with (peer, number of the request, message); it sends what it likes by
-    `peer.send`, and returns whether the connection stays open. connections: how many there were."""
-
-    def __init__(self, script: Script) -> None:
-        self.script, self.connections, self.requests = script, 0, 0
-        self.methods: List[str] = []
-        self.heads: List[bytes] = []
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}/mcp"
-        self.closed = threading.Semaphore(0)  # released for each connection that ended
-        self._local = threading.local()
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def send(self, data: bytes) -> None:
-        self._local.connection.sendall(data)
-
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                connection, _ = self._listener.accept()
-                self.connections += 1
-                threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
-
-    def _serve(self, connection: socket.socket) -> None:
-        self._local.connection = connection
-        with connection, connection.makefile("rb") as stream, contextlib.suppress(OSError):
-            while True:
-                head = b""
-                while not head.endswith(b"\r\n\r\n"):
-                    line = stream.readline()
-                    if not line:
-                        return self.closed.release()
-                    head += line
-                length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0])
-                message = json.loads(stream.read(length))
-                self.requests += 1
-                self.methods.append(message["method"])
-                self.heads.append(head)
-                if not self.script(self, self.requests, message):
-                    break
-        self.closed.release()
-
-    def __enter__(self) -> "Peer":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._listener.close()
+from .raw_peer import Peer, Script, answered
 
 
 def good(peer: Peer, number: int, message: Any) -> bool:

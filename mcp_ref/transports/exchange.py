@@ -132,10 +132,13 @@ class Exchange:
     def whole(self, response: http.client.HTTPResponse, limit: int) -> bytes:
         """The whole body. Raises also TransportError for one of more than `limit` octets."""
         body = bytearray()
+        too_large = TransportError(f"the answer exceeds {limit} octets")
+        if (response.length or 0) > limit:
+            raise too_large
         for piece in self.pieces(response):
             body += piece
             if len(body) > limit:
-                raise TransportError(f"the answer exceeds {limit} octets")
+                raise too_large
         return bytes(body)
 
     def _arriving(self, response: http.client.HTTPResponse) -> Iterator[bytes]:

@@ -44,6 +44,8 @@ MAX_AGE = 60.0
 MAX_KNOWN = 64
 MAX_HEAD = 64 * 1024
 """Octets of a response's head."""
+MAX_INTERIM = 32
+"""Interim answers ahead of a response."""
 
 _STATUS = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9]{2})(?: ([^\r\n]*))?\r?\n")
 _INTERIM = re.compile(rb"HTTP/1\.[01] 1(?!01)")
@@ -359,16 +361,20 @@ class _Response(http.client.HTTPResponse):
     """Reads a head of at most MAX_HEAD octets, and passes over whatever interim answers come first (RFC 9110, 15.2)."""
 
     def begin(self) -> None:
-        fields = Fields(())
-        self.status = 100
-        while self.status < 200 and self.status != 101:
+        for _ in range(MAX_INTERIM):
             fields = self._head()
+            if self.status >= 200 or self.status == 101:
+                break
+        else:
+            raise http.client.HTTPException("interim answers do not end")
         self.headers = self.msg = fields  # type: ignore[assignment]
         self.code = self.status
         self.chunked = fields.get("transfer-encoding", "").lower() == "chunked"
         self.chunk_left = None
-        length = fields.get("content-length", "")
-        self.length = int(length) if length.isascii() and length.isdigit() and not self.chunked else None
+        length = fields.get("content-length", "0")
+        if not (length.isascii() and length.isdigit() and len(length) < 19):
+            raise http.client.HTTPException(f"its Content-Length is {shown(length)}, no number")
+        self.length = int(length) if "content-length" in fields and not self.chunked else None
         if self.status in (204, 304) or self._method == "HEAD":  # type: ignore[attr-defined]
             self.length = 0
         closes = "close" in fields.get("connection", "").lower() if self.version == 11 else True
