@@ -196,7 +196,7 @@ def left() -> Tuple[int, int]:
 
 def call(url: str, fault: Fault, test: unittest.TestCase) -> None:
     stalls = issubclass(fault[0], Timeout)
-    with Client(url, timeout=STALL if stalls else 60.0,
+    with Client(url, era="modern", timeout=STALL if stalls else 60.0,
                 headers={"Authorization": f"Bearer {SECRET}"}) as client, test.assertRaises(McpError) as caught:
         client.call_tool("t")
     error = caught.exception
@@ -232,7 +232,7 @@ class Misbehaving(unittest.TestCase):
             return False
 
         heard: Any = []
-        with Peer(script) as peer, Client(peer.url, on_progress=lambda *each: heard.append(each),
+        with Peer(script) as peer, Client(peer.url, era="modern", on_progress=lambda *each: heard.append(each),
                                           on_log=lambda *each: heard.append(each)) as client:
             self.assertEqual(client.call_tool("t")["content"], [])
         self.assertEqual(heard, [])

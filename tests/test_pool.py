@@ -23,7 +23,7 @@ def good(peer: Peer, number: int, message: Any) -> bool:
 
 @contextlib.contextmanager
 def talk(script: Script, **options: Any) -> Iterator[Tuple[Peer, Client]]:
-    options.setdefault("timeout", 60.0)
+    options = {"timeout": 60.0, "era": "modern", **options}
     with Peer(script) as peer, Client(peer.url, **options) as client:
         yield peer, client
 
@@ -138,7 +138,7 @@ class Kept(unittest.TestCase):
     def test_a_client_that_nobody_closes_leaves_no_socket(self) -> None:
         with warnings.catch_warnings(), Peer(good) as peer:
             warnings.simplefilter("error")
-            client = Client(peer.url)
+            client = Client(peer.url, era="modern")
             client.call_tool("t")
             del client
             gc.collect()

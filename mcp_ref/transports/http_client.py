@@ -96,8 +96,8 @@ class HTTPClient:
                  repeatable: bool = False) -> Iterator[Tuple[Exchange, http.client.HTTPResponse]]:
         """One HTTP exchange with the endpoint, or another url of its origin; gives it and its response.
 
-        repeatable: whether a POST may be sent again where a kept connection turns out to be dead. Raises Timeout, Unreachable, HTTPError for a redirect that is not followed,
-        and TransportError.
+        repeatable: whether a POST may be sent again where a kept connection turns out to be dead. Raises Timeout,
+        Unreachable, HTTPError for a redirect that is not followed, and TransportError.
         """
         url = url or self.address.url
         fields = {"User-Agent": f"mcp_ref/{RELEASE}", **self.address.authorization(), **self._given(),
