@@ -14,13 +14,13 @@ import threading
 import time
 from typing import Any, Dict, Mapping, Optional, Tuple
 from urllib.parse import quote_plus, urlencode
-from urllib.request import Request
 
 from ..base.errors import Timeout, TransportError, Unreachable
 from ..lib.strict_json import NotJson, decode
 from ..lib.uri import Address
 from ..transports.calls import Deadline
 from ..transports.exchange import Exchange
+from ..transports.pool import Pool
 from .resource_server import THIS_RESOURCE, web_url
 
 MAX_ANSWER = 64 * 1024
@@ -46,6 +46,7 @@ class Introspection:
         pair = f"{quote_plus(client_id)}:{quote_plus(client_secret)}"
         self._headers = {"Authorization": "Basic " + base64.b64encode(pair.encode("ascii")).decode("ascii"),
                          "Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
+        self._pool = Pool(direct=self._address.loopback)
         self._timeout = Deadline(timeout).seconds
         self._cache_seconds, self._cache_size = cache_seconds, cache_size
         self._audience_checked = audience_checked
@@ -75,9 +76,9 @@ class Introspection:
     def _ask(self, token: str) -> Dict[str, Any]:
         """The introspection response. Raises TransportError that names neither the token nor what came back."""
         form = urlencode({"token": token, "token_type_hint": "access_token"}).encode("ascii")
-        request = Request(self._address.url, form, self._headers, method="POST")
         try:
-            with Exchange(self._address, Deadline(self._timeout)) as exchange, exchange.open(request) as response:
+            with Exchange(self._address, Deadline(self._timeout), pool=self._pool) as exchange:
+                response = exchange.open("POST", self._address.url, form, self._headers, repeatable=True)
                 body = exchange.whole(response, MAX_ANSWER)
             answer = decode(body) if response.status == 200 else None
         except (Timeout, Unreachable) as error:

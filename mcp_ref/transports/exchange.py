@@ -3,35 +3,28 @@
 Implements CANC-10, CANC-11.
 
 A socket timeout bounds each read, and a peer that drips octets would never meet it; here every read has what is left
-of the deadline. Name resolution is the one thing that cannot be bounded.
+of the deadline. Name resolution is the one thing that cannot be bounded. Where connections come from, and that they are
+kept, is told in transports/pool.
 """
 
 from __future__ import annotations
 
-import functools
 import http.client
-import io
 import re
-import selectors
 import socket
 import urllib.error
-import urllib.request
 import zlib
 from contextlib import contextmanager, suppress
-from typing import Any, Iterator, Optional, Tuple, Type, Union
+from typing import Any, Iterator, Mapping, Optional, Union
 
 from ..base.errors import BrokenOff, TransportError, Unreachable
 from ..lib.text import shown
 from ..lib.uri import Address
 from .calls import Deadline, Wire
+from .pool import CHUNK, Connection, Pool, secure
 
 MAX_RECORD = 8 * 1024 * 1024
-CHUNK = 64 * 1024
 
-_SPELLED = {"Mcp-Protocol-Version": "MCP-Protocol-Version"}
-"""urllib writes every header name in title case; this one the specification spells otherwise."""
-_INTERIM = re.compile(rb"HTTP/1\.[01] 1(?!01)")
-_PEEK = socket.MSG_PEEK | getattr(socket, "MSG_DONTWAIT", 0)
 _HEADS = re.compile(r"(?:HTTP/1\.[01] 1(?!01).*?\r\n\r\n)*.*?(?:\r\n\r\n|\Z)", re.DOTALL)
 _SECRET = re.compile(r"^(?=(?:proxy-)?authorization:|(?:set-)?cookie:|[^\s:]*(?:api-?key|token|secret|password))"
                      r"([^\s:]+):[^\r\n]*", re.IGNORECASE | re.MULTILINE)
@@ -41,18 +34,20 @@ class Exchange:
     """One request and its response; a context manager.
 
     wire: called at the end with what was sent and what was received, as text, the values of secret headers left out.
-    Proxies are those of the environment, and none on loopback. No redirect is followed.
+    pool: where the connection comes from and goes back to; needed by `open`. No redirect is followed.
     """
 
-    def __init__(self, address: Address, deadline: Deadline, wire: Optional[Wire] = None) -> None:
+    def __init__(self, address: Address, deadline: Deadline, wire: Optional[Wire] = None,
+                 pool: Optional[Pool] = None) -> None:
         self.deadline = deadline
-        self.sock: Optional[socket.socket] = None  # once there is a connection
+        self.connection: Optional[Connection] = None
         self.connecting: Optional[socket.socket] = None
         self.sent, self.received = bytearray(), bytearray()
         self.headers: Any = {}  # of the response, once it is there: a mapping whose names have no case
         self.last_event_id: Optional[str] = None
         self.retry: Optional[float] = None  # seconds
-        self._address, self._wire, self._handle = address, wire, deadline.handle
+        self._response: Optional[http.client.HTTPResponse] = None
+        self._address, self._pool, self._wire, self._handle = address, pool, wire, deadline.handle
 
     def __enter__(self) -> "Exchange":
         if self._handle is not None:
@@ -62,8 +57,25 @@ class Exchange:
     def __exit__(self, *_: object) -> None:
         if self._handle is not None:
             self._handle.discard(self.hang_up)
+        if self.connection is not None:
+            self._leave(self.connection, self._response)
         if self._wire is not None:
             self._wire(_without_secrets(self.sent), _without_secrets(self.received))
+
+    def _leave(self, connection: Connection, response: Optional[http.client.HTTPResponse]) -> None:
+        """Keep the connection where the response is at its end, or what is left of it is there already."""
+        connection.patient = whole = False
+        with suppress(OSError, http.client.HTTPException, ValueError):
+            if response is not None and response.length is None and not response.isclosed():
+                whole = response.chunked and response.read1(CHUNK) == b"" and response.isclosed()
+            elif response is not None:
+                whole = response.length in (0, None)
+        if response is not None:
+            response.close()
+        if whole and not (self._handle is not None and self._handle.cancelled):
+            connection.keep()
+        else:
+            connection.close()
 
     def record(self, part: bytearray, data: Union[bytes, memoryview]) -> None:
         """Add octets to `sent` or `received`, if anybody wants them."""
@@ -75,17 +87,17 @@ class Exchange:
         self.last_event_id = self.last_event_id if event_id is None else event_id
         self.retry = self.retry if retry is None else retry
 
-    def open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
-        """Send the request; returns when the response's head is there. Raises Timeout, Unreachable, TransportError."""
-        opener = urllib.request.OpenerDirector()
-        if not self._address.loopback:
-            opener.add_handler(urllib.request.ProxyHandler())
-        opener.add_handler(_Handler(self))
+    def open(self, method: str, url: str, body: Optional[bytes], fields: Mapping[str, str],
+             repeatable: bool = False) -> http.client.HTTPResponse:
+        """Send a request; returns when the response's head is there. Raises Timeout, Unreachable, TransportError.
+
+        repeatable: whether it may be sent again where a kept connection turns out to be dead.
+        """
+        assert self._pool is not None
         with self._faults():
-            response = opener.open(request, timeout=self.deadline.left())
-            assert isinstance(response, http.client.HTTPResponse)
-            self.headers = response.headers
-            return response
+            self._response = self._pool.open(method, url, body, fields, self, repeatable)
+        self.headers = self._response.headers
+        return self._response
 
     def send(self, octets: bytes) -> http.client.HTTPResponse:
         """Send octets that are a whole request already, past any proxy; otherwise as `open`.
@@ -94,17 +106,16 @@ class Exchange:
         """
         scheme, host, port = self._address.origin
         with self._faults():
-            connection = (_secure() if scheme == "https" else _Connection)(self, host, port=int(port))
+            connection = (secure() if scheme == "https" else Connection)(host, port=int(port))
+            connection.begin(self)
             connection.connect()
             connection.send(octets)
-            response: http.client.HTTPResponse = connection.response_class(connection.sock, method="POST")
-            connection.sock.close()  # once the response is
-            response.begin()
-            return response
+            self._response = connection.getresponse()
+        return self._response
 
     def hang_up(self) -> None:
         """End the connection, from any thread: whoever reads it, or waits for it, finds it at its end."""
-        sock = self.sock or self.connecting
+        sock = (self.connection and self.connection.sock) or self.connecting
         if sock is not None:
             with suppress(OSError):
                 sock.shutdown(socket.SHUT_RDWR)
@@ -121,10 +132,13 @@ class Exchange:
     def whole(self, response: http.client.HTTPResponse, limit: int) -> bytes:
         """The whole body. Raises also TransportError for one of more than `limit` octets."""
         body = bytearray()
+        too_large = TransportError(f"the answer exceeds {limit} octets")
+        if (response.length or 0) > limit:
+            raise too_large
         for piece in self.pieces(response):
             body += piece
             if len(body) > limit:
-                raise TransportError(f"the answer exceeds {limit} octets")
+                raise too_large
         return bytes(body)
 
     def _arriving(self, response: http.client.HTTPResponse) -> Iterator[bytes]:
@@ -150,7 +164,7 @@ class Exchange:
             if isinstance(cause, socket.timeout):
                 raise self.deadline.error() from None
             words = " ".join(str(getattr(cause, "strerror", None) or cause or type(cause).__name__).split())
-            if self.sock is None:
+            if self.connection is None or not self.connection.connected:
                 raise Unreachable(f"cannot reach {self._address}: {words}") from None
             raise BrokenOff(f"the exchange with {self._address} broke off: {words}") from None
 
@@ -174,141 +188,3 @@ def _inflated(pieces: Iterator[bytes]) -> Iterator[bytes]:
         raise TransportError("the answer is not in the coding that its Content-Encoding names") from None
     if not decoder.eof:
         raise TransportError("the compressed answer is cut off")
-
-
-# How urllib is made to do so
-
-class _Octets(io.RawIOBase):
-    """What a response is read from: each read takes no longer than the deadline leaves."""
-
-    def __init__(self, exchange: Exchange, sock: socket.socket) -> None:
-        super().__init__()
-        self._exchange, self._sock = exchange, sock
-        self._open = sock.makefile("rb", buffering=0)  # while this is, so is the socket
-
-    def makefile(self, *_: Any) -> io.BufferedReader:
-        return io.BufferedReader(self)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while True:
-            self._sock.settimeout(self._exchange.deadline.left())
-            try:
-                count = self._sock.recv_into(buffer)
-                break
-            except socket.timeout:
-                self._exchange.deadline.waited()
-        self._exchange.record(self._exchange.received, buffer[:count])
-        return count
-
-    def close(self) -> None:
-        self._open.close()
-        super().close()
-
-
-class _Response(http.client.HTTPResponse):
-    """Passes over whatever interim answers come first (RFC 9110, section 15.2); http.client does so for 100 alone."""
-
-    def begin(self) -> None:
-        super().begin()
-        while 101 < self.status < 200:
-            self.headers = None  # type: ignore[assignment]
-            super().begin()
-
-
-class _Connection(http.client.HTTPConnection):
-    """Connects, sends and reads within the deadline of its exchange.
-
-    A server may answer before it has all of the request, 413 or 401 say, and hang up (RFC 9112, section 9.5). So
-    sending ends where an answer begins, and where sending fails an answer that is there is taken.
-    """
-
-    def __init__(self, exchange: Exchange, host: str, **options: Any) -> None:
-        super().__init__(host, **options)
-        self._exchange = exchange
-        self._sent = False
-        self._fault: Optional[OSError] = None
-        self._create_connection = self._first_that_answers
-        self.response_class: Any = lambda sock, *args, **named: _Response(
-            _Octets(exchange, sock), *args, **named)  # type: ignore[arg-type]
-
-    def _first_that_answers(self, address: Tuple[str, int], *_: Any) -> socket.socket:
-        failure = OSError("the name has no address")
-        for family, kind, protocol, _name, place in socket.getaddrinfo(*address, 0, socket.SOCK_STREAM):
-            made = socket.socket(family, kind, protocol)
-            try:
-                self._exchange.connecting = made
-                made.settimeout(self._exchange.deadline.left())
-                made.connect(place)
-                return made
-            except OSError as error:
-                failure = error
-                made.close()
-        raise failure
-
-    def connect(self) -> None:
-        super().connect()
-        self._exchange.sock = self.sock
-
-    def putheader(self, header: Any, *values: Any) -> None:
-        super().putheader(_SPELLED.get(header, header), *values)
-
-    def send(self, data: Any) -> None:
-        if self.sock is None:
-            self.connect()
-        left = memoryview(data)
-        try:
-            while left and not self._sent:
-                self.sock.settimeout(self._exchange.deadline.left())
-                count = self.sock.send(left[:CHUNK])
-                self._exchange.record(self._exchange.sent, left[:count])
-                left = left[count:]
-                self._sent = bool(left) and self._answered()
-        except socket.timeout:
-            raise
-        except OSError as error:
-            self._sent, self._fault = True, error
-
-    def _answered(self) -> bool:
-        """Whether an answer has begun while there is more to send; waits until either is possible."""
-        if type(self.sock) is not socket.socket:
-            return False  # what has come over TLS need not be an answer
-        with selectors.DefaultSelector() as watch:
-            watch.register(self.sock, selectors.EVENT_READ | selectors.EVENT_WRITE)
-            ready = watch.select(self._exchange.deadline.left())
-        if not ready or not ready[0][1] & selectors.EVENT_READ:
-            return False
-        return _INTERIM.match(self.sock.recv(12, _PEEK)) is None
-
-    def getresponse(self) -> http.client.HTTPResponse:
-        try:
-            return super().getresponse()
-        except (OSError, http.client.HTTPException) as error:
-            raise self._fault or error  # the first fault is the cause of the other
-
-
-def _secure() -> Type[_Connection]:
-    """The same over TLS. Raises URLError on a Python without it."""
-    if not hasattr(http.client, "HTTPSConnection"):
-        raise urllib.error.URLError("this Python is built without ssl")
-
-    class Secure(_Connection, http.client.HTTPSConnection):
-        """Over TLS."""
-
-    return Secure
-
-
-class _Handler(urllib.request.AbstractHTTPHandler):
-    http_request = https_request = urllib.request.AbstractHTTPHandler.do_request_
-
-    def __init__(self, exchange: Exchange) -> None:
-        super().__init__()
-        self._exchange = exchange
-
-    def http_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
-        return self.do_open(functools.partial(_Connection, self._exchange), request)
-
-    def https_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
-        return self.do_open(functools.partial(_secure(), self._exchange), request)

@@ -7,9 +7,9 @@ says is for client/received to judge.
 from __future__ import annotations
 
 import http.client
+import weakref
 from contextlib import contextmanager
 from typing import Any, Iterator, Mapping, Optional, Tuple
-from urllib.request import Request
 
 from ..base.errors import BrokenOff, HTTPError, TransportError, received
 from ..base.versioning import RELEASE
@@ -20,10 +20,14 @@ from . import sse
 from .calls import Deadline, Headers, Notified, Wire, encoded, header_source
 from .endpoint import EVENT_STREAM, JSON
 from .exchange import Exchange
+from .pool import Pool
 
 MAX_MESSAGE = 64 * 1024 * 1024
 MAX_ERROR_BODY = 1024 * 1024
 MAX_REDIRECTS = 5
+REPEATABLE = frozenset(("tools/list", "prompts/list", "resources/list", "resources/templates/list",
+                        "server/discover", "resources/read", "completion/complete", "ping"))
+"""Methods that change nothing, so that a request which may have been lost is sent again."""
 SHOWN_BODY = 300
 
 
@@ -41,6 +45,8 @@ class HTTPClient:
         self.address = Address(url)
         self.max_message = MAX_MESSAGE
         self._wire = wire
+        self._pool = Pool(direct=self.address.loopback)
+        weakref.finalize(self, self._pool.close)
         self._given = header_source(headers)
 
     def post(self, message: Mapping[str, Any], headers: Mapping[str, str], deadline: Deadline,
@@ -59,14 +65,20 @@ class HTTPClient:
                     notified(answer)
         raise BrokenOff(f"{self.address} ended its answer without the response")
 
+    def close(self) -> None:
+        """Close the connections that are kept."""
+        self._pool.close()
+
     @contextmanager
     def answer(self, message: Mapping[str, Any], headers: Mapping[str, str],
                deadline: Deadline) -> Iterator[Tuple[Exchange, Iterator[Any]]]:
         """Send one request; gives the exchange, and the messages of its answer as they arrive, any JSON values as yet.
 
-        Leaving it closes the connection. It, and the iterator, raise what `post` does.
+        Leaving it closes the connection, unless the answer is whole, when the next request may have it. It, and the
+        iterator, raise what `post` does.
         """
-        with self.exchange("POST", encoded(message), headers, deadline) as (exchange, response):
+        with self.exchange("POST", encoded(message), headers, deadline,
+                           repeatable=message["method"] in REPEATABLE) as (exchange, response):
             yield exchange, self._messages(exchange, response)
 
     def notify(self, message: Mapping[str, Any], headers: Mapping[str, str], deadline: Deadline) -> None:
@@ -80,28 +92,26 @@ class HTTPClient:
 
     @contextmanager
     def exchange(self, method: str, body: Optional[bytes], headers: Mapping[str, str], deadline: Deadline,
-                 url: Optional[str] = None) -> Iterator[Tuple[Exchange, http.client.HTTPResponse]]:
+                 url: Optional[str] = None,
+                 repeatable: bool = False) -> Iterator[Tuple[Exchange, http.client.HTTPResponse]]:
         """One HTTP exchange with the endpoint, or another url of its origin; gives it and its response.
 
-        Leaving it closes the connection. Raises Timeout, Unreachable, HTTPError for a redirect that is not followed,
-        and TransportError.
+        repeatable: whether a POST may be sent again where a kept connection turns out to be dead. Raises Timeout,
+        Unreachable, HTTPError for a redirect that is not followed, and TransportError.
         """
         url = url or self.address.url
         fields = {"User-Agent": f"mcp_ref/{RELEASE}", **self.address.authorization(), **self._given(),
                   "Accept": f"{JSON}, {EVENT_STREAM}", "Accept-Encoding": "identity",
                   **({} if body is None else {"Content-Type": JSON}), **headers}
         for _ in range(MAX_REDIRECTS + 1):
-            request = Request(url, body, fields, method=method)
-            with Exchange(self.address, deadline, self._wire) as exchange, exchange.open(request) as response:
+            with Exchange(self.address, deadline, self._wire, self._pool) as exchange:
+                response = exchange.open(method, url, body, fields, repeatable or method != "POST")
                 again = self._redirect(response, url)
                 if again is None:
                     yield exchange, response
                     return
             url = again
         raise TransportError(f"{self.address} redirects more than {MAX_REDIRECTS} times")
-
-    def close(self) -> None:
-        """Nothing is kept between two requests."""
 
     def events(self, exchange: Exchange, response: http.client.HTTPResponse) -> Iterator[sse.Event]:
         """The events of a response that is an event stream. Raises the ProtocolError or HTTPError that it is instead.

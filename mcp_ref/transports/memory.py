@@ -71,7 +71,7 @@ class Memory:
             yield call, itertools.chain(early, call.messages(call.run_here(early.append)))
 
     def close(self) -> None:
-        """Nothing is kept between two requests."""
+        """There is nothing to close."""
 
     def request(self, body: bytes, headers: Mapping[str, str]) -> Request:
         """The request that `body` is to the server, with the head that it would have on HTTP."""

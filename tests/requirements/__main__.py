@@ -2,8 +2,8 @@
 
 In scope are the rows of mcp_ref/spec/requirements.tsv with role server or both, level MUST or MUST NOT, and testable
 on the wire or by the API; others may be proven too. The tests say themselves what they prove (support.proves);
-untested.tsv has the reasons, also of a rule of which only a part is tested. Prints the tally and the reasons, and closes with `N passed, N failed`: rules
-that are proven or have a reason, and faults.
+untested.tsv has the reasons, also of a rule of which only a part is tested. Prints the tally and the reasons, and
+closes with `N passed, N failed`: rules that are proven or have a reason, and faults.
 """
 
 import functools
