@@ -23,7 +23,7 @@ import time
 from typing import Callable, Dict, List
 
 from ..base.log import log
-from .signals import STOPS
+from .process import STOPS
 
 PACE = 1.0
 """Seconds between two processes in one place."""
