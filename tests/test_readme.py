@@ -25,7 +25,8 @@ LINES = [line for kind, text in BLOCKS if kind == "sh" for line in text.splitlin
 SNIPPETS = [text for kind, text in BLOCKS if kind == "python"]
 SERVING = """
 for message in requests():
-    reply(message, tools=[{"name": "echo", "inputSchema": {"type": "object"}}], content=[])
+    reply(message, supportedVersions=["2026-07-28"], tools=[{"name": "echo", "inputSchema": {"type": "object"}}],
+          content=[])
 """
 NAMED = dict(re.findall(r"`(\w+)\.py`:\n\n```python\n(.*?)^```", TEXT, re.M | re.S))
 
@@ -86,7 +87,7 @@ class Readme(unittest.TestCase):
         self.assertRegex(out.splitlines()[-1], r"\A\d+ passed, 0 failed\Z")
 
     def test_every_way_to_serve(self):
-        lines = [line for line in LINES if " serve" in line and "--stdio" not in line]
+        lines = [line for line in LINES if re.search(r" mcp_ref serve", line) and "--stdio" not in line]
         self.assertIn("python3 -m mcp_ref serve", lines)
         for line in lines:
             with RawClient(self.serve(line)) as client:

@@ -1,7 +1,5 @@
 """basic/versioning, Backward Compatibility: which era a server speaks, found out by asking it.
 
-Implements STDIO-18 to STDIO-21, HTTP-88 to HTTP-90.
-
 FALLBACK is the whole of it, one ordered table: what was asked, what came, what that shows, and what is done next. The
 first row that fits decides. It drives the client (`client/choice`), `probe` and `explain fallback`, and is printed in
 the README. Three rules stand behind its order: what a modern server alone can say is believed first; what a proxy, a
