@@ -202,8 +202,6 @@ class Finding(ClientCase):
             self.assertEqual(asked(stub.seen[0]), "initialize")
         client = Client(echo_server())
         self.assertEqual((len(client.list_tools()), client.choice.steps), (1, []))
-        with self.assertRaisesRegex(ValueError, "2026-07-28 alone"):
-            Client(echo_server(), era="legacy")
         with self.assertRaisesRegex(ValueError, "auto, modern, legacy"):
             Client("http://127.0.0.1:1/", era="both")
 

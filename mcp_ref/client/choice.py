@@ -81,8 +81,6 @@ class Choice:
     def __init__(self, transport: Transport, era: str, probe: Probe, begin: "Callable[[], Session]") -> None:
         if era not in ERAS:
             raise ValueError(f"era is one of {', '.join(ERAS)}, not {era!r}")
-        if era == "legacy" and not hasattr(transport, "notify"):
-            raise ValueError(f"{transport.address} is a server of this process, which is called by 2026-07-28 alone")
         self._probe, self._begin = probe, begin
         self._restart: Optional[Callable[[Deadline], None]] = getattr(transport, "restart", None)
         self._pipe = self._restart is not None
