@@ -27,13 +27,10 @@ import time
 import urllib.error
 import urllib.request
 from copy import copy
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple, Type
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Type
 
 from ..lib.http1 import parse_fields
 from ..lib.text import shown
-
-if TYPE_CHECKING:
-    from .exchange import Exchange
 
 CHUNK = 64 * 1024
 MAX_IDLE = 32
@@ -71,7 +68,7 @@ class Pool:
             self._opener.add_handler(urllib.request.ProxyHandler())
         self._opener.add_handler(_Handler(self))
 
-    def open(self, method: str, url: str, body: Optional[bytes], fields: Mapping[str, str], exchange: "Exchange",
+    def open(self, method: str, url: str, body: Optional[bytes], fields: Mapping[str, str], exchange: Any,
              repeatable: bool) -> http.client.HTTPResponse:
         """Send a request; returns when the response's head is there. Raises what urllib and http.client do."""
         known = self._known.get(url)
@@ -185,8 +182,9 @@ class Connection(http.client.HTTPConnection):
         super().__init__(host, **options)
         self._create_connection = self._first_that_answers
 
-    def begin(self, exchange: "Exchange", keep: Any = None) -> None:
-        """What follows belongs to this exchange. keep: called when its response is read and the next may come."""
+    def begin(self, exchange: Any, keep: Any = None) -> None:
+        """What follows belongs to this exchange.Exchange, whose module knows this one. keep: called when its response is
+        read and the next may come."""
         self.exchange, self._keep = exchange, keep
         self.begun = self.answered = self.surplus = self._answering = False
         self.patient = True
