@@ -1,4 +1,4 @@
-"""basic/versioning, Compatibility Matrix: every combination of client and server era, over HTTP, stdio and in memory."""
+"""basic/versioning, Compatibility Matrix: each era of client and server, over HTTP, stdio and in memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Dict, Iterator, Tuple, Type
 from unittest import mock
 
 from mcp_ref import Client
-from mcp_ref.base.errors import HeaderMismatch, InvalidParams, InvalidRequest, McpError, MethodNotFound
+from mcp_ref.base.errors import HeaderMismatch, InvalidParams, InvalidRequest, MethodNotFound
 from mcp_ref.client import choice
 from mcp_ref.transports.http_server import HTTPServer
 
