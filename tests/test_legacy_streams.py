@@ -132,7 +132,7 @@ class Posts(Wire):
         self.http.stop()
         self.assertLess(time.monotonic() - began, 30)
         for each in (client, other):
-            ((_, answer),) = self.rest(each)
+            ((_, answer),) = Leaving.rest_of(self, each)
             self.assertIn("the server stops", answer["result"]["content"][0]["text"])
             self.assertIs(answer["result"]["isError"], True)
 

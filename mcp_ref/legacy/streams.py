@@ -239,8 +239,8 @@ class Reader:
         return b"id: %d-%d\nevent: message\ndata: %s\n\n" % (self.stream.number, number, message)
 
     def end(self) -> None:
-        """The token is over, and so is this; or the server stops: the GET stream ends, one that answers with its answer,
-        for which no client is waited for any more.
+        """The token is over, and so is this; or the server stops: the GET stream ends, and one that answers does with
+        its answer, for which no client is waited for any more.
         """
         if self.stream.number == 0 or self.expires is not None and self.expires <= time.time():
             self.close()
