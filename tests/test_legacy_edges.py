@@ -1,5 +1,6 @@
 """Sessions and streams of the eras before at their edges: what is forgotten, what is not to be had, who says what."""
 
+import threading
 import time
 import unittest
 from unittest import mock
@@ -122,6 +123,36 @@ class OfStreams(unittest.TestCase):
         answering.end()
         listening.end()
         self.assertEqual((answering.ended, listening.ended), (False, True))
+
+    def test_one_reader_is_the_first_however_many_ask_at_once(self):
+        found = []
+        begin = threading.Barrier(8)
+
+        def ask():
+            begin.wait()
+            found.append(self.streams.standalone().only_reader())
+
+        asking = [threading.Thread(target=ask) for _ in range(8)]
+        for each in asking:
+            each.start()
+        for each in asking:
+            each.join()
+        reader = next(each for each in found if each is not None)
+        self.assertEqual((found.count(None), self.kept.readers, reader.ended), (7, 1, False))
+        reader.close()
+        self.assertIsNotNone(self.streams.standalone().only_reader())
+
+    def test_a_stream_taken_up_again_ends_with_its_token(self):
+        stream = self.streams.open()
+        stream.put(b"1")
+        reader = self.streams.resumed("1-0")
+        reader.expires = time.time() + 60
+        reader.end()
+        self.assertFalse(reader.ended)
+        reader.expires = 1.0
+        reader.end()
+        self.assertTrue(reader.ended)
+        self.assertEqual(self.streams.resumed("1-0").take(), [b"1"], "it goes on for one who has another token")
 
     def test_who_was_sent_something_longest_ago_is_forgotten_first(self):
         one, two = Streams(self.kept, True), Streams(self.kept, True)

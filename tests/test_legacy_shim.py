@@ -62,7 +62,8 @@ class Client:
         self.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
 
     def answer(self, id: Any, result: Any) -> None:
-        self.owed.pop(id)(result if isinstance(result, dict) and set(result) & {"error"} else {"result": result})
+        said = result if isinstance(result, dict) and set(result) & {"error"} else {"result": result}
+        self.owed.pop(id)({"jsonrpc": "2.0", **said})
 
     @property
     def asked(self) -> List[str]:
@@ -395,6 +396,12 @@ class Failures(unittest.TestCase):
             client.answer(next(each["id"] for each in client.sent if each["method"] == method), answer)
             self.assertIn(f"got what is no {named} for its {method}", call.text)
             self.assertEqual(len(client.withdrawn), 2)
+        for more in ({"jsonrpc": "1.0"}, {"error": {"code": 1, "message": "No"}}):
+            client = Client()
+            call = tool(self.server, client, "three")
+            asked = next(each["id"] for each in client.sent if each["method"] == "elicitation/create")
+            client.owed.pop(asked)({"jsonrpc": "2.0", "result": accepted(name="Bo"), **more})
+            self.assertIn("got what is no JSON-RPC response for its elicitation/create", call.text)
         error = Call(self.server, Client(elicitation_create=[{"error": {"code": 1, "message": "No"}}]), "prompts/get",
                      name="about").outcome
         self.assertEqual((error.code, error.message),
@@ -428,7 +435,7 @@ class Failures(unittest.TestCase):
         ids = [each["id"] for each in client.sent]
         client.answer(ids[0], {"error": {"message": "no"}})
         for id in ids[1:]:
-            client.owed.pop(id)({"result": accepted(name="late")})
+            client.owed.pop(id)({"jsonrpc": "2.0", "result": accepted(name="late")})
         self.assertEqual(len(call.outcomes), 1)
 
     def test_a_handler_says_what_it_needs_by_asking(self):

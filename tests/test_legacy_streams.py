@@ -121,6 +121,21 @@ class Posts(Wire):
         id, last = self.event(client)
         self.assertEqual((id, last["id"], last["result"]["content"][0]["text"]), ("1-2", "q", "Bo"))
 
+    def test_a_server_that_stops_waits_for_no_answer(self):
+        self.begin(limits=Limits(grace=60))
+        client, other = self.call("ask", id="q"), self.call("ask", id="r")
+        for each in (client, other):
+            each.head()
+            self.event(each)
+            self.event(each)
+        began = time.monotonic()
+        self.http.stop()
+        self.assertLess(time.monotonic() - began, 30)
+        for each in (client, other):
+            ((_, answer),) = Leaving.rest_of(self, each)
+            self.assertIn("the server stops", answer["result"]["content"][0]["text"])
+            self.assertIs(answer["result"]["isError"], True)
+
     def test_questions_hold_no_thread(self):
         """More of them than there are threads for handlers, all waiting."""
         self.begin(limits=Limits(handlers=2))

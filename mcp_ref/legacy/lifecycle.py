@@ -61,7 +61,8 @@ def revision(request: Request, state: State) -> None:
     """A version header names a revision before 2026-07-28; which of them is no matter, for clients are not exact."""
     named = request.head.headers.get(VERSION) if request.head is not None else None
     if named and named not in LEGACY and request.method != "server/discover":  # which the next rung tells apart
-        raise InvalidRequest(f"Invalid Request: MCP-Protocol-Version {shown(named)} is none of {', '.join(LEGACY)}")
+        raise InvalidRequest(f"Invalid Request: unsupported protocol version {shown(named)} in MCP-Protocol-Version; "
+                             f"{', '.join(LEGACY)} are served, after initialize")
 
 
 def call(request: Request, state: State) -> None:

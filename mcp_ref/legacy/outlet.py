@@ -7,6 +7,7 @@ sends, or the shim for it. Or by the channel of a session that has one (stdio, H
 from __future__ import annotations
 
 import threading
+from functools import partial
 from typing import Any, Dict, List, Optional, Tuple
 
 from ..base.errors import ProtocolError
@@ -73,7 +74,7 @@ class Outlet:
         """The event stream that the response is from now on, None where it cannot be one; with the lock held."""
         turn = self._request.stream
         if self._stream is None and turn is not None and self.session.kept and not self.session.hub.kept.full:
-            self._stream = self.session.streams.open()
+            self._stream = self.session.streams.open(partial(self.session.give_up, self))
             self._reader = self._stream.reader_from()
             for each in self._answers:
                 self._stream.put(encode(each))

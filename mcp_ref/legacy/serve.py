@@ -150,9 +150,9 @@ def _listen(state: State, request: Request) -> Answer:
             raise refusal(400, "bad request", "Last-Event-ID names no event of a stream that can be resumed")
     else:
         assert session is not None
-        if session.streams.standalone().reader is not None:
+        stream = session.streams.standalone().only_reader()
+        if stream is None:
             raise refusal(409, "conflict", "this session has its event stream already")
-        stream = session.streams.standalone().reader_from()
         state.sessions.listening[session] = None
     stream.expires = request.principal.get("exp") if isinstance(request.principal, Mapping) else None
     return Answer(200, content_type=EVENT_STREAM, stream=stream)

@@ -125,6 +125,12 @@ class Session:
         """The time to answer a question is over."""
         self.answered(_failed(id, f"it has not answered within {PATIENCE:g} seconds"))
 
+    def give_up(self, outlet: Any) -> None:
+        """The server stops, and waits for no answer to what it asked there."""
+        for id, (there, _) in list(self._asked.items()):
+            if there is outlet:
+                self.answered(_failed(id, "the server stops"))
+
     def withdraw(self, id: RequestId) -> None:
         """Nobody waits for that answer any more, which the client is told. Raises Cancelled where there is nobody."""
         asked = self._forget(id)

@@ -245,6 +245,8 @@ class Conversation:
 def _problem(key: str, asked: Mapping[str, Any], response: Mapping[str, Any]) -> Optional[str]:
     """What is wrong with a client's response to a question; a form without all its fields is asked again."""
     method = asked["method"]
+    if response.get("jsonrpc") != "2.0" or ("result" in response) == ("error" in response):
+        return f"got what is no JSON-RPC response for its {method}"
     if "result" not in response:
         error = response.get("error")
         said = error.get("message") if isinstance(error, Mapping) else error

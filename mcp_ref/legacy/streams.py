@@ -13,6 +13,7 @@ from __future__ import annotations
 import collections
 import re
 import threading
+import time
 from typing import Callable, Deque, Dict, List, Optional
 
 MAX_KEPT = 256 * 1024
@@ -28,6 +29,10 @@ RETRY = 1000
 """Milliseconds after which a client may come back."""
 
 _EVENT_ID = re.compile(r"(\d{1,9})-(\d{1,9})")
+
+
+def _nothing() -> None:
+    """Gives up what does not wait."""
 
 
 class Event(bytes):
@@ -64,11 +69,11 @@ class Streams:
         """Whether any of them is being read."""
         return any(stream.reader is not None for stream in list(self.by_number.values()))
 
-    def open(self) -> "Stream":
+    def open(self, give_up: Callable[[], None] = _nothing) -> "Stream":
         """A new stream, for the answer to a POST."""
         with self.kept.lock:
             self._last += 1
-            made = self.by_number[self._last] = Stream(self, self._last)
+            made = self.by_number[self._last] = Stream(self, self._last, give_up)
         return made
 
     def standalone(self) -> "Stream":
@@ -127,12 +132,15 @@ class Streams:
 
 
 class Stream:
-    """One stream. count: of its events so far. over: whether the last one was sent. events: those kept, in order."""
+    """One stream. count: of its events so far. over: whether the last one was sent. events: those kept, in order.
 
-    __slots__ = ("number", "count", "over", "reader", "events", "streams")
+    give_up: has whoever waits for the client wait no longer, and answer.
+    """
 
-    def __init__(self, streams: Streams, number: int) -> None:
-        self.streams, self.number = streams, number
+    __slots__ = ("number", "count", "over", "reader", "events", "streams", "give_up")
+
+    def __init__(self, streams: Streams, number: int, give_up: Callable[[], None] = _nothing) -> None:
+        self.streams, self.number, self.give_up = streams, number, give_up
         self.count = 0
         self.over = False
         self.reader: Optional[Reader] = None
@@ -167,17 +175,25 @@ class Stream:
     def reader_from(self, number: Optional[int] = None) -> "Reader":
         """A reader of what comes after the event of that number, None for what is yet to come; one there is leaves."""
         with self.streams.kept.lock:
-            if self.reader is not None:
-                self.reader.leave()
-            missed = [] if number is None else [event for event in self.events if event.number > number]
-            made = Reader(self, missed)
-            if number is None and self.streams.primed:
-                made.opening = b"id: %d-%d\nretry: %d\ndata: \n\n" % (self.number, self.count, RETRY)
-            if self.over:
-                made.ended = True
-            else:
-                self.reader = made
-                self.streams.kept.readers += 1
+            return self._reader(number)
+
+    def only_reader(self) -> "Optional[Reader]":
+        """A reader of what is yet to come; None where there is one."""
+        with self.streams.kept.lock:
+            return None if self.reader is not None else self._reader(None)
+
+    def _reader(self, number: Optional[int]) -> "Reader":
+        if self.reader is not None:
+            self.reader.leave()
+        missed = [] if number is None else [event for event in self.events if event.number > number]
+        made = Reader(self, missed)
+        if number is None and self.streams.primed:
+            made.opening = b"id: %d-%d\nretry: %d\ndata: \n\n" % (self.number, self.count, RETRY)
+        if self.over:
+            made.ended = True
+        else:
+            self.reader = made
+            self.streams.kept.readers += 1
         return made
 
 
@@ -223,9 +239,13 @@ class Reader:
         return b"id: %d-%d\nevent: message\ndata: %s\n\n" % (self.stream.number, number, message)
 
     def end(self) -> None:
-        """The server stops, or the token is over: the GET stream ends, and one that answers does with its answer."""
-        if self.stream.number == 0:
+        """The token is over, and so is this; or the server stops: the GET stream ends, and one that answers does with
+        its answer, for which no client is waited for any more.
+        """
+        if self.stream.number == 0 or self.expires is not None and self.expires <= time.time():
             self.close()
+        else:
+            self.stream.give_up()
 
     def close(self) -> None:
         """The reader is gone. The stream is not."""
