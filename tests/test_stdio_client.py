@@ -11,6 +11,7 @@ import sys
 import tempfile
 import threading
 import time
+import tracemalloc
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Dict, Iterator, List
@@ -281,6 +282,10 @@ serve()""")
     def test_a_line_that_is_too_long(self) -> None:
         self.assertEqual(list(lines([b"123456789", b"0\n123\n", b"1234\n12345\n"], 4)),
                          [None, b"123", b"1234", None])
+        tracemalloc.start()
+        self.addCleanup(tracemalloc.stop)
+        self.assertEqual(list(lines((b"x" * 10_000 for _ in range(1000)), 10_000)), [])
+        self.assertLess(tracemalloc.get_traced_memory()[1], 1_000_000)
         client = self.client("""
 next(requests())
 for _ in range(300): os.write(1, b"x" * 10000)
@@ -371,6 +376,14 @@ serve()""")
     def test_silence(self) -> None:
         with self.client().listen(idle=0.1) as stream, self.assertRaises(Timeout):
             next(stream)
+
+
+class Slow(io.StringIO):
+    """A terminal that takes its time."""
+
+    def write(self, text: str) -> int:
+        time.sleep(0.1)
+        return super().write(text)
 
 
 class Endings(Case):
@@ -471,11 +484,31 @@ os.write(2, b"line one\\nit is \\x1b[31mout\\xff of order\\n")
         with mock.patch.multiple(stdio_client, PATIENCE=0.1):
             client.close()
 
+    def test_a_notification_to_a_server_that_dies_before_it_reads(self) -> None:
+        client = self.client("time.sleep(0.2); sys.exit(5)")
+        message = {"jsonrpc": "2.0", "method": "notifications/x", "params": {"text": "x" * 1_000_000}}
+        with self.assertRaisesRegex(BrokenOff, "exit status 5"):
+            self.soon(self.transport(client).notify, message, {}, Deadline(30))
+
+    def test_no_time_left(self) -> None:
+        client, deadline = self.client(), Deadline(0.001)
+        time.sleep(0.01)
+        self.assertRaises(Timeout, client.call_tool, "t", timeout=deadline)
+        self.assertEqual(self.transport(client).starts, 0, "nothing was sent")
+
     def test_the_tail_of_standard_error_is_bounded(self) -> None:
+        shown = Slow()
+        client = self.client("""
+os.write(2, b"x" * 100_000 + b"first ")
+next(requests())
+os.write(2, b"last")
+sys.exit(1)""", stderr=shown)
+        self.transport(client)._running()
+        self.assertTrue(wait_until(lambda: shown.getvalue().endswith("first ")))
         with self.assertRaises(BrokenOff) as caught:
-            self.client("os.write(2, b'x' * 100_000 + b'last'); sys.exit(1)").call_tool("t")
+            client.call_tool("t")
         self.assertLess(len(str(caught.exception)), 1300)
-        self.assertTrue(str(caught.exception).endswith("xlast"))
+        self.assertTrue(str(caught.exception).endswith("xfirst last"), "however long it takes to show it")
 
     def test_a_server_that_ends_while_what_it_started_holds_its_output(self) -> None:
         client = self.client("""
@@ -506,6 +539,20 @@ for message in requests():
                 self.assertRaises(BrokenOff, next, stream)
         self.assertEqual((len(pids), self.transport(client).starts, len(ended)), (5, 5, 5))
         self.assertFalse(any(map(alive, pids)))
+
+    def test_restart_ends_what_is_left_of_the_one_before(self) -> None:
+        client = self.client("""
+reply(next(requests()), pid=os.getpid())
+next(requests())
+os.close(1); os.close(2)
+for _ in requests(): pass
+time.sleep(100)""", restart=True)
+        pid = client.request("x")["pid"]
+        self.assertRaises(BrokenOff, client.request, "x")
+        with mock.patch.multiple(stdio_client, HASTE=0.1, PATIENCE=0.1):
+            self.assertNotEqual(client.request("x")["pid"], pid)
+            self.assertFalse(alive(pid))
+            client.close()
 
     def test_restart_is_bounded(self) -> None:
         client = self.client("sys.exit(1)", restart=True)

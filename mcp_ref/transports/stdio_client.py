@@ -135,11 +135,11 @@ class StdioClient:
             self.wire(sent.decode("ascii"), "")
 
     def restart(self, deadline: Deadline) -> None:
-        """Kill the server and start it anew, as for one that answers nothing. What is under way ends with BrokenOff."""
+        """Kill the server, as one that answers nothing; the next request starts it anew. What is under way ends with
+        BrokenOff."""
+        deadline.left()
         with self._starting:
-            deadline.left()
-            self._end(HASTE, "was started anew")
-            self._running()
+            self._end(HASTE, "was ended to be started anew")
 
     def close(self) -> None:
         """End the server: its input is closed, then it is told to end, then made to. It takes seconds at most."""
