@@ -26,6 +26,7 @@ from mcp_ref.base.errors import (
     TransportError,
     Unreachable,
 )
+from mcp_ref.base.log import log
 from mcp_ref.client.client import Client
 from mcp_ref.transports import child, stdio_client
 from mcp_ref.transports.calls import CallHandle, Deadline
@@ -88,6 +89,15 @@ def wait_until(true: Any, seconds: float = 20.0) -> bool:
             return False
         time.sleep(0.005)
     return True
+
+
+@contextlib.contextmanager
+def no_logs(case: unittest.TestCase) -> Iterator[None]:
+    """assertNoLogs, which came with Python 3.10."""
+    with case.assertLogs("mcp_ref") as logged:
+        log.warning("the only one")
+        yield
+    case.assertEqual(len(logged.output), 1, logged.output)
 
 
 @not_on_wasm("it starts no processes")
@@ -188,9 +198,13 @@ for message in requests():
 
     def test_what_is_for_no_request_goes_to_on_message_and_notify_answers_it(self) -> None:
         client = self.client("""
-say({"jsonrpc": "2.0", "id": 1, "method": "roots/list"})
-note("tools/list_changed")
-serve()""")
+say({"jsonrpc": "2.0", "id": 1, "method": "roots/list"}, {"method": "log"})
+message = next(requests())
+note("progress", progressToken=1, progress=1)
+say({"jsonrpc": "2.0", "id": 2, "method": "notifications/message", "params": {"level": "info", "data": 1}})
+reply(message), note("tools/list_changed")
+serve()""", wire=lambda *pair: wired.append(pair))
+        wired: List[Any] = []
         transport, told = self.transport(client), threading.Event()
         got: List[Any] = []
 
@@ -200,13 +214,16 @@ serve()""")
                 told.set()
             else:
                 transport.notify({"jsonrpc": "2.0", "id": 1, "result": {}}, {}, Deadline(5))
-                raise RuntimeError("a fault of a callback")
+                raise RuntimeError("a fault of a callback, after which the reading goes on")
 
         transport.on_message = on_message
         with self.assertLogs("mcp_ref", "ERROR"):
-            client.request("x")
+            client.request("x", on_progress=lambda *_: None)
             self.assertTrue(told.wait(20))
-        self.assertEqual([each["method"] for each in got], ["roots/list", "notifications/tools/list_changed"])
+        self.assertEqual([each["method"] for each in got], ["roots/list", "notifications/message",
+                                                            "notifications/tools/list_changed"])
+        self.assertIn(("", '{"jsonrpc": "2.0", "id": 1, "method": "roots/list"}'), wired)
+        self.assertIn(('{"jsonrpc":"2.0","id":1,"result":{}}', ""), wired)
         self.assertIn({"jsonrpc": "2.0", "id": 1, "result": {}}, self.heard(client))
 
     def test_an_error_without_an_id_is_that_of_the_request_that_waits(self) -> None:
@@ -219,6 +236,19 @@ one, two = itertools.islice(requests(), 2)
 say({refusal!r}), reply(one, content=[]), reply(two, content=[])""")
         with ThreadPoolExecutor(2) as pool, self.assertLogs("mcp_ref", "WARNING"):
             self.assertEqual([each["content"] for each in pool.map(client.call_tool, "ab")], [[], []])
+
+    def test_an_open_subscription_waits_for_neither_an_error_nor_a_log_message(self) -> None:
+        logged: List[Any] = []
+        client = self.client("""
+for message in requests():
+    if message["method"] == "subscriptions/listen":
+        acknowledge(message)
+    else:
+        note("message", level="info", data="log")
+        say('{"jsonrpc":"2.0","error":{"code":-32601,"message":"what?"}}')""", on_log=lambda *it: logged.append(it))
+        with client.listen():
+            self.assertRaises(MethodNotFound, self.soon, client.discover)
+        self.assertEqual(logged, [("info", "log", None)])
 
     def test_two_requests_of_one_id(self) -> None:
         client = self.client("first = next(requests())\nfor m in requests():\n reply(first, n=1), reply(m, n=2)")
@@ -259,6 +289,10 @@ serve()""")
                 self.assertEqual(client.call_tool("t")["content"][0]["text"], "tools/call")
         self.assertEqual(len(logged.output), 1)
         self.assertIn("Starting server", logged.output[0])
+
+    def test_blank_lines_say_nothing(self) -> None:
+        with no_logs(self):
+            self.client("say('', ' ', '\\r'); serve()").call_tool("t")
 
     def test_a_response_that_is_no_strict_json_ends_its_request_at_once(self) -> None:
         for text in ('{"jsonrpc":"2.0","id":1,"result":{"x":NaN,"id":2}}', '{"id": 1, "error": {"code": 1, "code": 2}}',
@@ -321,6 +355,18 @@ for each in requests(): reply(each, heard=heard)""")
             go_on.set()
             with self.assertRaisesRegex(TransportError, "more than was read"):
                 call.result(20)
+
+
+    def test_what_is_read_does_not_count(self) -> None:
+        client = self.client("""
+message = next(requests())
+for n in range(1, 300):
+    note("progress", progressToken=1, progress=n, message="x" * 100)
+    sys.stdin.buffer.readline()
+reply(message, content=[])""")
+        read = {"jsonrpc": "2.0", "method": "notifications/read"}
+        with mock.patch.multiple(stdio_client, MAX_UNREAD=5_000):
+            client.call_tool("t", on_progress=lambda *_: self.transport(client).notify(read, {}, Deadline(20)))
 
 
 class Subscriptions(Case):
@@ -396,19 +442,11 @@ for message in requests():
     reply(message, heard=heard, content=[])""")
         with self.assertRaisesRegex(Timeout, "0.3 s"):
             client.call_tool("t", timeout=0.3)
-        with self.assertNoLogs_():
+        with no_logs(self):
             self.assertEqual(client.call_tool("t")["content"], [])
         self.assertEqual([each["method"] for each in self.heard(client)],
                          ["tools/call", "notifications/cancelled", "tools/call"])
         self.assertEqual(self.heard(client)[1]["params"], {"requestId": 1})
-
-    @contextlib.contextmanager
-    def assertNoLogs_(self) -> Iterator[None]:
-        with self.assertLogs("mcp_ref") as logged:  # assertNoLogs came with Python 3.10
-            from mcp_ref.base.log import log
-            log.warning("the only one")
-            yield
-        self.assertEqual(len(logged.output), 1, logged.output)
 
     @proves("STDIO-09", "CANC-05")
     def test_a_handle_cancels(self) -> None:
