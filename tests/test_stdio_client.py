@@ -459,6 +459,10 @@ for message in requests():
         self.assertEqual(self.heard(client)[1]["params"], {"requestId": 1})
         self.assertRaises(CallCancelled, client.call_tool, "t", handle=handle)
         self.assertEqual(len(self.heard(client)), 3, "a handle that was cancelled sends nothing")
+        message, other = {"jsonrpc": "2.0", "id": "a", "method": "subscriptions/listen", "params": {}}, CallHandle()
+        with self.transport(client).answer(message, {}, Deadline(20, other)) as (_, messages):
+            other.cancel()
+            self.assertRaises(CallCancelled, list, messages)
 
     def test_initialize_is_not_cancelled(self) -> None:
         client = self.client("next(requests()); serve()")
@@ -822,8 +826,9 @@ for message in requests():
             self.assertEqual((status, out), (2, ""), err)
             self.assertIn(why, err)
 
-    def test_a_question_names_the_server(self) -> None:
-        self.assertIn("--", run_command("list", "--help")[1])
+    def test_help_says_so_and_other_commands_keep_their_words(self) -> None:
+        self.assertIn("-- COMMAND", run_command("list", "--help")[1])
+        self.assertEqual(run_command("explain", "--", "accept")[::2], (0, ""))
 
     def test_send(self) -> None:
         code = """
