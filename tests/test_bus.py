@@ -151,7 +151,9 @@ class Unix(unittest.TestCase):
         return process
 
     def made(self):
-        return UnixBus(self.path)
+        bus = UnixBus(self.path)
+        self.addCleanup(bus.close)
+        return bus
 
     def heard(self, made):
         """What it hears, as a list, and a condition to wait on for it."""

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import threading
 import time
+import tracemalloc
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Dict, Iterator, List
@@ -25,6 +26,7 @@ from mcp_ref.base.errors import (
     TransportError,
     Unreachable,
 )
+from mcp_ref.base.log import log
 from mcp_ref.client.choice import Finding
 from mcp_ref.client.client import Client
 from mcp_ref.transports import child, stdio_client
@@ -90,6 +92,15 @@ def wait_until(true: Any, seconds: float = 20.0) -> bool:
             return False
         time.sleep(0.005)
     return True
+
+
+@contextlib.contextmanager
+def no_logs(case: unittest.TestCase) -> Iterator[None]:
+    """assertNoLogs, which came with Python 3.10."""
+    with case.assertLogs("mcp_ref") as logged:
+        log.warning("the only one")
+        yield
+    case.assertEqual(len(logged.output), 1, logged.output)
 
 
 @not_on_wasm("it starts no processes")
@@ -191,9 +202,13 @@ for message in requests():
 
     def test_what_is_for_no_request_goes_to_on_message_and_notify_answers_it(self) -> None:
         client = self.client("""
-say({"jsonrpc": "2.0", "id": 1, "method": "roots/list"})
-note("tools/list_changed")
-serve()""")
+say({"jsonrpc": "2.0", "id": 1, "method": "roots/list"}, {"method": "log"})
+message = next(requests())
+note("progress", progressToken=1, progress=1)
+say({"jsonrpc": "2.0", "id": 2, "method": "notifications/message", "params": {"level": "info", "data": 1}})
+reply(message), note("tools/list_changed")
+serve()""", wire=lambda *pair: wired.append(pair))
+        wired: List[Any] = []
         transport, told = self.transport(client), threading.Event()
         got: List[Any] = []
 
@@ -203,13 +218,16 @@ serve()""")
                 told.set()
             else:
                 transport.notify({"jsonrpc": "2.0", "id": 1, "result": {}}, {}, Deadline(5))
-                raise RuntimeError("a fault of a callback")
+                raise RuntimeError("a fault of a callback, after which the reading goes on")
 
         transport.on_message = on_message
         with self.assertLogs("mcp_ref", "ERROR"):
-            client.request("x")
+            client.request("x", on_progress=lambda *_: None)
             self.assertTrue(told.wait(20))
-        self.assertEqual([each["method"] for each in got], ["roots/list", "notifications/tools/list_changed"])
+        self.assertEqual([each["method"] for each in got], ["roots/list", "notifications/message",
+                                                            "notifications/tools/list_changed"])
+        self.assertIn(("", '{"jsonrpc": "2.0", "id": 1, "method": "roots/list"}'), wired)
+        self.assertIn(('{"jsonrpc":"2.0","id":1,"result":{}}', ""), wired)
         self.assertIn({"jsonrpc": "2.0", "id": 1, "result": {}}, self.heard(client))
 
     def test_an_error_without_an_id_is_that_of_the_request_that_waits(self) -> None:
@@ -222,6 +240,19 @@ one, two = itertools.islice(requests(), 2)
 say({refusal!r}), reply(one, content=[]), reply(two, content=[])""")
         with ThreadPoolExecutor(2) as pool, self.assertLogs("mcp_ref", "WARNING"):
             self.assertEqual([each["content"] for each in pool.map(client.call_tool, "ab")], [[], []])
+
+    def test_an_open_subscription_waits_for_neither_an_error_nor_a_log_message(self) -> None:
+        logged: List[Any] = []
+        client = self.client("""
+for message in requests():
+    if message["method"] == "subscriptions/listen":
+        acknowledge(message)
+    else:
+        note("message", level="info", data="log")
+        say('{"jsonrpc":"2.0","error":{"code":-32601,"message":"what?"}}')""", on_log=lambda *it: logged.append(it))
+        with client.listen():
+            self.assertRaises(MethodNotFound, self.soon, client.discover)
+        self.assertEqual(logged, [("info", "log", None)])
 
     def test_two_requests_of_one_id(self) -> None:
         client = self.client("first = next(requests())\nfor m in requests():\n reply(first, n=1), reply(m, n=2)")
@@ -263,6 +294,10 @@ serve()""")
         self.assertEqual(len(logged.output), 1)
         self.assertIn("Starting server", logged.output[0])
 
+    def test_blank_lines_say_nothing(self) -> None:
+        with no_logs(self):
+            self.client("say('', ' ', '\\r'); serve()").call_tool("t")
+
     def test_a_response_that_is_no_strict_json_ends_its_request_at_once(self) -> None:
         for text in ('{"jsonrpc":"2.0","id":1,"result":{"x":NaN,"id":2}}', '{"id": 1, "error": {"code": 1, "code": 2}}',
                      '{"result":{"id":[7],"x":NaN},"jsonrpc":"2.0","id":1}', '{"result":{"x":"\\ud800"},"id":1 } '):
@@ -285,6 +320,10 @@ serve()""")
     def test_a_line_that_is_too_long(self) -> None:
         self.assertEqual(list(lines([b"123456789", b"0\n123\n", b"1234\n12345\n"], 4)),
                          [None, b"123", b"1234", None])
+        tracemalloc.start()
+        self.addCleanup(tracemalloc.stop)
+        self.assertEqual(list(lines((b"x" * 10_000 for _ in range(1000)), 10_000)), [])
+        self.assertLess(tracemalloc.get_traced_memory()[1], 1_000_000)
         client = self.client("""
 next(requests())
 for _ in range(300): os.write(1, b"x" * 10000)
@@ -320,6 +359,18 @@ for each in requests(): reply(each, heard=heard)""")
             go_on.set()
             with self.assertRaisesRegex(TransportError, "more than was read"):
                 call.result(20)
+
+
+    def test_what_is_read_does_not_count(self) -> None:
+        client = self.client("""
+message = next(requests())
+for n in range(1, 300):
+    note("progress", progressToken=1, progress=n, message="x" * 100)
+    sys.stdin.buffer.readline()
+reply(message, content=[])""")
+        read = {"jsonrpc": "2.0", "method": "notifications/read"}
+        with mock.patch.multiple(stdio_client, MAX_UNREAD=5_000):
+            client.call_tool("t", on_progress=lambda *_: self.transport(client).notify(read, {}, Deadline(20)))
 
 
 class Subscriptions(Case):
@@ -377,6 +428,14 @@ serve()""")
             next(stream)
 
 
+class Slow(io.StringIO):
+    """A terminal that takes its time."""
+
+    def write(self, text: str) -> int:
+        time.sleep(0.1)
+        return super().write(text)
+
+
 class Endings(Case):
     @proves("STDIO-09", "CANC-05")
     def test_a_timeout_cancels_and_a_late_answer_is_dropped(self) -> None:
@@ -387,19 +446,11 @@ for message in requests():
     reply(message, heard=heard, content=[])""")
         with self.assertRaisesRegex(Timeout, "0.3 s"):
             client.call_tool("t", timeout=0.3)
-        with self.assertNoLogs_():
+        with no_logs(self):
             self.assertEqual(client.call_tool("t")["content"], [])
         self.assertEqual([each["method"] for each in self.heard(client)],
                          ["tools/call", "notifications/cancelled", "tools/call"])
         self.assertEqual(self.heard(client)[1]["params"], {"requestId": 1})
-
-    @contextlib.contextmanager
-    def assertNoLogs_(self) -> Iterator[None]:
-        with self.assertLogs("mcp_ref") as logged:  # assertNoLogs came with Python 3.10
-            from mcp_ref.base.log import log
-            log.warning("the only one")
-            yield
-        self.assertEqual(len(logged.output), 1, logged.output)
 
     @proves("STDIO-09", "CANC-05")
     def test_a_handle_cancels(self) -> None:
@@ -412,6 +463,10 @@ for message in requests():
         self.assertEqual(self.heard(client)[1]["params"], {"requestId": 1})
         self.assertRaises(CallCancelled, client.call_tool, "t", handle=handle)
         self.assertEqual(len(self.heard(client)), 3, "a handle that was cancelled sends nothing")
+        message, other = {"jsonrpc": "2.0", "id": "a", "method": "subscriptions/listen", "params": {}}, CallHandle()
+        with self.transport(client).answer(message, {}, Deadline(20, other)) as (_, messages):
+            other.cancel()
+            self.assertRaises(CallCancelled, list, messages)
 
     def test_initialize_is_not_cancelled(self) -> None:
         client = self.client("next(requests()); serve()")
@@ -475,11 +530,31 @@ os.write(2, b"line one\\nit is \\x1b[31mout\\xff of order\\n")
         with mock.patch.multiple(stdio_client, PATIENCE=0.1):
             client.close()
 
+    def test_a_notification_to_a_server_that_dies_before_it_reads(self) -> None:
+        client = self.client("time.sleep(0.2); sys.exit(5)")
+        message = {"jsonrpc": "2.0", "method": "notifications/x", "params": {"text": "x" * 1_000_000}}
+        with self.assertRaisesRegex(BrokenOff, "exit status 5"):
+            self.soon(self.transport(client).notify, message, {}, Deadline(30))
+
+    def test_no_time_left(self) -> None:
+        client, deadline = self.client(), Deadline(0.001)
+        time.sleep(0.01)
+        self.assertRaises(Timeout, client.call_tool, "t", timeout=deadline)
+        self.assertEqual(self.transport(client).starts, 0, "nothing was sent")
+
     def test_the_tail_of_standard_error_is_bounded(self) -> None:
+        shown = Slow()
+        client = self.client("""
+os.write(2, b"x" * 100_000 + b"first ")
+next(requests())
+os.write(2, b"last")
+sys.exit(1)""", stderr=shown)
+        self.transport(client)._running()
+        self.assertTrue(wait_until(lambda: shown.getvalue().endswith("first ")))
         with self.assertRaises(BrokenOff) as caught:
-            self.client("os.write(2, b'x' * 100_000 + b'last'); sys.exit(1)").call_tool("t")
+            client.call_tool("t")
         self.assertLess(len(str(caught.exception)), 1300)
-        self.assertTrue(str(caught.exception).endswith("xlast"))
+        self.assertTrue(str(caught.exception).endswith("xfirst last"), "however long it takes to show it")
 
     def test_a_server_that_ends_while_what_it_started_holds_its_output(self) -> None:
         client = self.client("""
@@ -510,6 +585,20 @@ for message in requests():
                 self.assertRaises(BrokenOff, next, stream)
         self.assertEqual((len(pids), self.transport(client).starts, len(ended)), (5, 5, 5))
         self.assertFalse(any(map(alive, pids)))
+
+    def test_restart_ends_what_is_left_of_the_one_before(self) -> None:
+        client = self.client("""
+reply(next(requests()), pid=os.getpid())
+next(requests())
+os.close(1); os.close(2)
+for _ in requests(): pass
+time.sleep(100)""", restart=True)
+        pid = client.request("x")["pid"]
+        self.assertRaises(BrokenOff, client.request, "x")
+        with mock.patch.multiple(stdio_client, HASTE=0.1, PATIENCE=0.1):
+            self.assertNotEqual(client.request("x")["pid"], pid)
+            self.assertFalse(alive(pid))
+            client.close()
 
     def test_restart_is_bounded(self) -> None:
         client = self.client("sys.exit(1)", restart=True)
@@ -741,8 +830,9 @@ for message in requests():
             self.assertEqual((status, out), (2, ""), err)
             self.assertIn(why, err)
 
-    def test_a_question_names_the_server(self) -> None:
-        self.assertIn("--", run_command("list", "--help")[1])
+    def test_help_says_so_and_other_commands_keep_their_words(self) -> None:
+        self.assertIn("-- COMMAND", run_command("list", "--help")[1])
+        self.assertEqual(run_command("explain", "--", "accept")[::2], (0, ""))
 
     def test_send(self) -> None:
         code = """

@@ -110,9 +110,26 @@ class UnixBus:
         self._own, self._pid = own, os.getpid()
         threading.Thread(target=self._read, args=(own,), name="mcp-bus", daemon=True).start()
 
+    def close(self) -> None:
+        """Hear nothing any more; what is published goes out all the same."""
+        with self._lock:
+            own, self._own, self._hearers = self._own, None, []
+            if own is not None and self._pid == os.getpid():
+                self._pid = 0
+                place = own.getsockname()
+                try:
+                    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+                        sender.setblocking(False)
+                        sender.sendto(b"", place)  # wakes the thread, unless it is awake
+                except OSError:
+                    pass
+                _forget(place)
+
     def _read(self, own: socket.socket) -> None:
         while True:
             message = own.recv(MAX_MESSAGE + 1)
+            if self._own is not own:
+                return own.close()
             for hear in list(self._hearers) if len(message) <= MAX_MESSAGE else ():
                 try:
                     hear(message)

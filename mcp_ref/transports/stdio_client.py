@@ -135,11 +135,11 @@ class StdioClient:
             self.wire(sent.decode("ascii"), "")
 
     def restart(self, deadline: Deadline) -> None:
-        """Kill the server and start it anew, as for one that answers nothing. What is under way ends with BrokenOff."""
+        """Kill the server, as one that answers nothing; the next request starts it anew. What is under way ends with
+        BrokenOff."""
+        deadline.left()
         with self._starting:
-            deadline.left()
-            self._end(HASTE, "was started anew")
-            self._running()
+            self._end(HASTE, "was ended to be started anew")
 
     def close(self) -> None:
         """End the server: its input is closed, then it is told to end, then made to. It takes seconds at most."""
@@ -272,11 +272,11 @@ class StdioClient:
                 return next((call for call in self._calls.values() if call.token == token), None)
             if method == "notifications/cancelled":  # the end of a subscription; of nothing else of ours
                 call = self._calls.get(_key(params.get("requestId")))
-                return call if call is not None and call.method == "subscriptions/listen" else None
+                return call if call is not None and call.listens else None
             if isinstance(fields, dict) and SUBSCRIPTION_ID in fields:
                 return self._calls.get(_key(fields[SUBSCRIPTION_ID]))
             if method == "notifications/message":
-                return next((call for call in self._calls.values() if call.method != "subscriptions/listen"), None)
+                return next((call for call in self._calls.values() if not call.listens), None)
         return None
 
     def _unreadable(self, line: bytes, error: NotJson) -> None:
@@ -313,7 +313,7 @@ class Call:
     def __init__(self, transport: StdioClient, message: Mapping[str, Any], sent: bytes, deadline: Deadline) -> None:
         self.deadline, self.sent, self.line = deadline, sent, Line(sent)
         self.key, self.method = _key(message.get("id")), message.get("method")
-        self.opened = False
+        self.listens, self.opened = self.method == "subscriptions/listen", False
         params = message.get("params")
         fields = params.get("_meta") if isinstance(params, dict) else None
         token = fields.get(PROGRESS_TOKEN) if isinstance(fields, dict) else None
@@ -352,7 +352,7 @@ class Call:
 
     def put(self, message: Dict[str, Any], line: bytes) -> bool:
         """A message for it has come; whether those that nobody has read yet are not too many."""
-        self.opened = True
+        self.opened = self.listens
         self._came += len(line)
         self._happened.put((message, line))
         return self._came - self._taken <= MAX_UNREAD
