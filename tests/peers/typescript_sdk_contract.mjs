@@ -1,4 +1,5 @@
-// The official TypeScript SDK's server of the interoperability table: `node typescript_sdk_contract.mjs PORT`.
+// The official TypeScript SDK's server of the interoperability table: `node typescript_sdk_contract.mjs PORT`, or
+// `stdio` in place of a port.
 //
 // Copied beside the SDK's node_modules, where Node resolves its imports. Offers what server.py does, in the SDK's own
 // ways.
@@ -7,6 +8,7 @@ import { toNodeHandler } from '@modelcontextprotocol/node';
 import {
     completable, createMcpHandler, inputRequired, McpServer, ResourceNotFoundError, ResourceTemplate
 } from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { z } from 'zod';
 
 const PLANTS = { fern: 'shade', fig: 'sun', cactus: 'sun' };
@@ -146,6 +148,8 @@ function addResourcesAndPrompts(server) {
     }));
 }
 
+const handler = createMcpHandler(makeServer, { legacy: 'reject' });
+
 function makeServer() {
     const server = new McpServer(
         { name: 'peers', version: '1.0.0' },
@@ -163,10 +167,13 @@ function makeServer() {
     return server;
 }
 
-const handler = createMcpHandler(makeServer, { legacy: 'reject' });
-const listening = createServer(toNodeHandler(handler)).listen(Number(process.argv[2]), '127.0.0.1');
-process.on('SIGTERM', async () => {
-    await handler.close();
-    listening.close(() => process.exit());
-    listening.closeIdleConnections();
-});
+if (process.argv[2] === 'stdio') {
+    serveStdio(makeServer, { legacy: 'reject' });
+} else {
+    const listening = createServer(toNodeHandler(handler)).listen(Number(process.argv[2]), '127.0.0.1');
+    process.on('SIGTERM', async () => {
+        await handler.close();
+        listening.close(() => process.exit());
+        listening.closeIdleConnections();
+    });
+}
