@@ -24,7 +24,7 @@ from tests.bench.servers import ROOT, install_typescript_sdk
 from tests.bench.wrk import BenchError
 
 from .catalogue import PEERS, Peer, Way
-from .steps import COMMANDS, HTTP, expected
+from .steps import COMMANDS, HTTP, MODERN, expected
 from .table import Cells, write
 
 START_TIMEOUT = 30.0
@@ -50,7 +50,8 @@ class Pair(NamedTuple):
 def pairs(peer: Peer, way: Way) -> Iterator[Tuple[str, Pair]]:
     """The peer's part in a pair, and the pair; those of a way that it knows.
 
-    The command line goes over HTTP alone: over stdio each command has a server of its own.
+    The command line goes over HTTP alone, since over stdio each command has a server of its own, and in 2026-07-28
+    alone, since its eras are those of `Client`.
     """
     over_http = way.transport == HTTP
     if way in peer.calls:
@@ -60,9 +61,10 @@ def pairs(peer: Peer, way: Way) -> Iterator[Tuple[str, Pair]]:
                              {"PEER_PROGRAM": json.dumps(program)} if program else {}, peer.installed(peer.bridge))
     if way in peer.serves:
         server = [*peer.command(peer.server), *([] if over_http else ["stdio"])]
-        for name, client in CLIENTS.items() if over_http else [("mcp_ref", CLIENTS["mcp_ref"])]:
-            steps = [step for step in peer.does(way) if name == "mcp_ref" or step in COMMANDS]
-            yield "server", Pair(f"{peer.name} < {name}", server, client, steps)
+        for name, client in CLIENTS.items() if way == Way(HTTP, MODERN) else [("mcp_ref", CLIENTS["mcp_ref"])]:
+            steps = [step for step in peer.does(way) if step not in peer.unserved
+                     and (name == "mcp_ref" or step in COMMANDS)]
+            yield "server", Pair(f"{peer.name} < {name}", server, client, steps, {"PEER_STEPS": ",".join(steps)})
 
 
 @contextmanager
@@ -120,6 +122,8 @@ def said_by(pair: Pair, way: Way, target: List[str], server: "subprocess.Popen[b
     reader.start()
     try:
         for line in process.stdout:
+            if not line.startswith("{"):  # mcp-use has its log there
+                continue
             said = json.loads(line)
             if "listening" not in said:
                 found[said.pop("step")] = said

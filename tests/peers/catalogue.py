@@ -43,7 +43,8 @@ class Peer(NamedTuple):
     of its folder. client, server: the programs in this folder that run it, and what they are given ahead of a way;
     none where it is no such thing. serves, calls: its ways. steps: what its client is asked of steps.py. program: of a
     client that is a command line, where it stands among its packages; bridge: the same of one that is a server over
-    stdio of another client, and a client of ours.
+    stdio of another client, and a client of ours. unserved: steps that its server has nothing for;
+    old: those that its client has for 2025-11-25 alone.
     """
 
     name: str
@@ -57,6 +58,8 @@ class Peer(NamedTuple):
     steps: Tuple[str, ...] = ALL
     program: str = ""
     bridge: str = ""
+    unserved: Tuple[str, ...] = ()
+    old: Tuple[str, ...] = ()
 
     @property
     def for_node(self) -> bool:
@@ -89,7 +92,8 @@ class Peer(NamedTuple):
 
     def does(self, way: Way) -> Iterator[str]:
         """The steps that its client is asked in a way: a stream that the server ends is of HTTP and 2026-07-28."""
-        return (step for step in self.steps if step != "end_of_stream" or way == Way(HTTP, MODERN))
+        return (step for step in self.steps if (step != "end_of_stream" or way == Way(HTTP, MODERN))
+                and (step not in self.old or way.era != MODERN))
 
 
 def _without(*steps: str) -> Tuple[str, ...]:
@@ -106,7 +110,8 @@ NODE_SDK = tuple(f"{name}@{version}" for name, version in {**NODE_PACKAGES, **NO
 PEERS = (
     Peer("Python SDK", "2.3.0", "python", tuple(PYTHON_PACKAGES), ("python_sdk_client.py",), EVERY_WAY,
          ("python_sdk_contract.py",), NEW_WAYS),
-    Peer("Python SDK 1", "1.30.0", "mcp-1", ("mcp==1.30.0",), ("python_sdk_1_client.py",), OLD_WAYS),
+    Peer("Python SDK 1", "1.30.0", "mcp-1", ("mcp==1.30.0",), ("python_sdk_1_client.py",), OLD_WAYS,
+         ("python_1_contract.py",), OLD_WAYS, unserved=UNSUBSCRIBED),
     Peer("TypeScript SDK", "2.4.0", NODE_HOME.name, NODE_SDK, ("typescript_sdk_client.mjs",), EVERY_WAY,
          ("typescript_sdk_contract.mjs",), NEW_WAYS),
     Peer("TypeScript SDK 1", "1.32.2", "sdk-1", (SDK_1, "zod@4.6.7"),
@@ -115,8 +120,10 @@ PEERS = (
          ("tool_client.py", "inspector"), (*NEW_WAYS, Way(HTTP, LEGACY)),
          steps=_without("connect", "unknown_tool", "progress", *UNASKED, *NO_CLIENT_SIDE),
          program="@modelcontextprotocol/inspector/clients/launcher/build/index.js"),
-    Peer("FastMCP", "4.2.3", "fastmcp", ("fastmcp==4.2.3",), ("fastmcp_client.py",), EVERY_WAY),
-    Peer("FastMCP 2", "2.14.7", "fastmcp-2", ("fastmcp==2.14.7",), ("fastmcp_client.py",), OLD_WAYS),
+    Peer("FastMCP", "4.2.3", "fastmcp", ("fastmcp==4.2.3",), ("fastmcp_client.py",), EVERY_WAY,
+         ("fastmcp_contract.py",), NEW_WAYS, unserved=UNSUBSCRIBED, steps=_without("end_of_stream"), old=("listen",)),
+    Peer("FastMCP 2", "2.14.7", "fastmcp-2", ("fastmcp==2.14.7",), ("fastmcp_client.py",), OLD_WAYS,
+         ("python_1_contract.py",), OLD_WAYS, unserved=UNSUBSCRIBED),
     Peer("pydantic-ai", "2.68.0", "pydantic-ai", ("pydantic-ai-slim[mcp]==2.68.0",), ("pydantic_ai_client.py",),
          EVERY_WAY, steps=_without("unknown_tool", "three_in_a_round", "progress", *NO_CLIENT_SIDE)),
     Peer("openai-agents", "0.24.0", "openai-agents", ("openai-agents==0.24.0",), ("openai_agents_client.py",),

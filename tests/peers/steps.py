@@ -110,6 +110,21 @@ DIFFERENCES: Tuple[Difference, ...] = (
     Difference("Python SDK server", "end_of_stream", {"error": "refused", "words": "broke"},
                "ends the stream without a result when it shuts down; a SHOULD of basic/patterns/subscriptions, "
                "Graceful Closure"),
+    *(Difference(f"{name} server", "unknown_tool", {"got": "Unknown tool: nothing"},
+                 "a tool result with isError; server/tools, Error Handling, has it a protocol error, -32602")
+      for name in ("Python SDK 1", "FastMCP 2")),
+    *(Difference(f"{name} server", "unknown_resource", {"error": 0},
+                 "an error of number 0; server/resources, Error Handling, has -32002")
+      for name in ("Python SDK 1", "FastMCP 2")),
+    Difference("FastMCP server", "unknown_tool", {"got": "Unknown tool: 'nothing'"},
+               "a tool result with isError; server/tools, Error Handling, has it a protocol error, -32602"),
+    Difference("FastMCP server", "undeclared",
+               {"error": "refused", "words": "for which this client declared no capability"},
+               "asks for what the client did not declare, as the Python SDK does, on which it stands"),
+    Difference("FastMCP server", "log_messages",
+               {"got": ["logged", [["info", None, {"msg": "begun", "extra": None}],
+                                   ["warning", "chatter", {"msg": "1 left", "extra": None}]]]},
+               "sends what is logged in an object of its own"),
     # Clients
     Difference("TypeScript SDK", "unknown_resource", {"error": -32602},
                "shows the number that 2026-07-28 has for it, whatever came", LEGACY),

@@ -36,11 +36,14 @@ def cell(feature: str, way: Way, verdicts: Mapping[str, List[str]]) -> str:
 
 
 def text(cells: Mapping[Tuple[str, str, Way], Mapping[str, List[str]]]) -> str:
-    """The table, with a line for each row of `cells`."""
-    versions = {peer.name: peer.version for peer in PEERS}
+    """The table, with a line for each row of `cells`, in the order of the catalogue."""
     lines = [HEAD, ("---",) * len(HEAD)]
-    for (name, part, way), verdicts in cells.items():
-        lines.append((f"{name} {versions[name]}", part, *way, *(cell(feature, way, verdicts) for feature in FEATURES)))
+    for peer in PEERS:
+        for part, way in [*(("client", way) for way in peer.calls), *(("server", way) for way in peer.serves)]:
+            verdicts = cells.get((peer.name, part, way))
+            if verdicts is not None:
+                found = (cell(feature, way, verdicts) for feature in FEATURES)
+                lines.append((f"{peer.name} {peer.version}", part, *way, *found))
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 

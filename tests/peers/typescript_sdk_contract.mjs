@@ -18,6 +18,7 @@ const form = (message, name, schema) =>
     inputRequired.elicit({
         message, requestedSchema: { type: 'object', properties: { [name]: schema }, required: [name] }
     });
+const overStdio = process.argv[2] === 'stdio';
 let gone = false;
 const pause = () => new Promise(resolve => setTimeout(resolve, 50));
 
@@ -118,11 +119,11 @@ function addSpeakingTools(server) {
         return text(gone ? 'cancelled' : 'not cancelled');
     });
     server.registerTool('grow', {}, async () => {
-        handler.notify.toolsChanged();
+        overStdio ? server.sendToolListChanged() : handler.notify.toolsChanged();
         return text('grown');
     });
     server.registerTool('water', {}, async () => {
-        handler.notify.resourceUpdated('peers://about');
+        overStdio ? server.server.sendResourceUpdated({ uri: 'peers://about' }) : handler.notify.resourceUpdated('peers://about');
         return text('watered');
     });
 }
@@ -167,7 +168,7 @@ function makeServer() {
     return server;
 }
 
-if (process.argv[2] === 'stdio') {
+if (overStdio) {
     serveStdio(makeServer, { legacy: 'reject' });
 } else {
     const listening = createServer(toNodeHandler(handler)).listen(Number(process.argv[2]), '127.0.0.1');
