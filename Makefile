@@ -3,7 +3,7 @@ PYTHON ?= python3
 BUILD := build
 LINT := $(BUILD)/lint
 
-.PHONY: test size lint requirements schema-suite conformance peers hosting bench load mutants wasm dist clean
+.PHONY: test size lint requirements schema-suite conformance peers hosting frontends bench load mutants wasm dist clean
 
 test:
 	$(PYTHON) -m tests
@@ -33,6 +33,9 @@ schema-suite:
 
 conformance:
 	$(PYTHON) -m tests.conformance
+
+frontends:
+	$(PYTHON) -m tests.frontends
 
 peers:
 	$(PYTHON) -m tests.peers

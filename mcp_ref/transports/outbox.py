@@ -1,6 +1,6 @@
 """basic/transports/stdio, Receiving Messages: what a server sends over a channel that all of its requests share.
 
-Implements STDIO-11, CANC-02, CANC-03, CANC-14.
+Implements CANC-02, CANC-03, CANC-14.
 
 Whoever has something to send while nobody is sending is the writer, and others put what they have into the outbox: so
 one thread at most waits for a slow reader, and a message goes out whole. What is in there of a request that is

@@ -82,19 +82,23 @@ def installed_in(home: Path, packages: list[str]) -> None:
 
 def install_typescript_sdk() -> None:
     """The TypeScript SDK and a current Node in one folder, our programs' sources beside them."""
-    packages = {**NODE_PACKAGES, **NODE_CLIENT}
+    node_installed_in(NODE_HOME, {**NODE_PACKAGES, **NODE_CLIENT})
+
+
+def node_installed_in(home: Path, packages: dict[str, str]) -> None:
+    """Packages of npm, name to version, in a folder, unless they are there; our programs' sources beside them."""
     wanted = [f"{name}@{version}" for name, version in packages.items()]
-    if not _installed(NODE_HOME, wanted):
+    if not _installed(home, wanted):
         if shutil.which("npm") is None:
             raise BenchError("npm is not installed")
-        NODE_HOME.mkdir(parents=True, exist_ok=True)
+        home.mkdir(parents=True, exist_ok=True)
         # Node's package puts its binary in place by an install script, which newer npm runs only if it is listed.
         manifest = {"private": True, "dependencies": packages, "allowScripts": {"node": True}}
-        (NODE_HOME / "package.json").write_text(json.dumps(manifest), encoding="utf-8")
-        _run(["npm", "install", "--prefix", str(NODE_HOME), "--no-audit", "--no-fund", "--loglevel=error"])
-        _mark(NODE_HOME, wanted)
+        (home / "package.json").write_text(json.dumps(manifest), encoding="utf-8")
+        _run(["npm", "install", "--prefix", str(home), "--no-audit", "--no-fund", "--loglevel=error"])
+        _mark(home, wanted)
     for source in SOURCES.glob("*.mjs"):
-        shutil.copy(source, NODE_HOME)
+        shutil.copy(source, home)
 
 
 def _installed(home: Path, wanted: list[str]) -> bool:

@@ -1,4 +1,6 @@
-"""mcp_ref's client: `python3 -m tests.peers.client URL` does the steps of steps.py against that server.
+"""mcp_ref's client: `python3 -m tests.peers.client ERA TARGET` does the steps of steps.py against a server.
+
+ERA is the revision to speak, TARGET a URL or the command of a server; PEER_STEPS names the steps, between commas.
 
 Prints a line of JSON for each step: its name, and what it got or the error it ended with.
 """
@@ -6,6 +8,7 @@ Prints a line of JSON for each step: its name, and what it got or the error it e
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import Any, Callable, Dict, List
 
@@ -18,12 +21,18 @@ ANSWERS = {"agree": True, "seat": "aisle", "name": "Ada"}
 class Steps:
     """The answers of the user, what was logged, and a method for each step."""
 
-    def __init__(self, url: str) -> None:
-        self.url = url
+    def __init__(self, era: str, target: List[str]) -> None:
+        self.era, self.target = era, target
         self.action = "accept"
         self.logs: List[Any] = []
-        self.client = Client(url, timeout=20, on_elicit=self.on_elicit, on_sample=self.on_sample, log_level="info",
+        self.client = self.opened(on_elicit=self.on_elicit, on_sample=self.on_sample, log_level="info",
                              on_list_roots=lambda: [{"uri": "file:///home/ada"}], on_log=self.on_log)
+
+    def opened(self, **options: Any) -> Client:
+        server: Any = self.target[0] if len(self.target) == 1 else self.target
+        if self.era != "2026-07-28":
+            options["era"] = "legacy"
+        return Client(server, timeout=20, **options)
 
     def on_elicit(self, params: Dict[str, Any]) -> Any:
         if params.get("mode") == "url" or self.action != "accept":
@@ -65,8 +74,8 @@ class Steps:
         return self.client.call_tool("add", {"a": "two", "b": 3})["isError"]
 
     def undeclared(self) -> Any:
-        with Client(self.url, timeout=20) as other:
-            return other.call_tool("visit")["content"]
+        with self.opened() as other:
+            return other.call_tool("visit")["isError"]
 
     def progress(self) -> Any:
         heard: List[Any] = []
@@ -160,15 +169,18 @@ class Steps:
             "complete_prompt": self.complete_prompt,
             "complete_template": self.complete_template,
             "listen": self.listen,
-            "end_of_stream": self.end_of_stream,
+            **({"end_of_stream": self.end_of_stream} if len(self.target) == 1 else {}),
         }
 
 
-def main(url: str) -> None:
+def main(era: str, *target: str) -> None:
     """Do the steps, one after the other."""
-    steps = Steps(url)
+    steps = Steps(era, list(target))
     with steps.client:
+        wanted = os.environ.get("PEER_STEPS", "").split(",")
         for name, step in steps.all().items():
+            if name not in wanted:
+                continue
             try:
                 said: Dict[str, Any] = {"step": name, "got": step()}
             except ProtocolError as error:
@@ -179,4 +191,4 @@ def main(url: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

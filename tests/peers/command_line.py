@@ -1,4 +1,4 @@
-"""mcp_ref's command line: `python3 -m tests.peers.command_line URL` does those steps of steps.py that it has words for.
+"""mcp_ref's command line: `python3 -m tests.peers.command_line ERA TARGET` does what it can of steps.py.
 
 Each is one run of `python3 -m mcp_ref`. Prints a line of JSON for each step: its name, and what it got or the error it
 ended with.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import re
 import subprocess
 import sys
@@ -15,15 +16,23 @@ import threading
 from typing import Any, Callable, Dict, List, Tuple
 
 TIMEOUT = 30.0
+ERA, *TARGET = sys.argv[1:]
 
 
 class Refused(Exception):
     """A command ended with another status than 0; the message is what it said."""
 
 
+def line(command: str, *words: str) -> List[str]:
+    """The whole command line of a command to the target: a URL comes first, the command of a server last."""
+    era = [] if ERA == "2026-07-28" else ["--era", "legacy"]
+    url, server = (TARGET, []) if len(TARGET) == 1 else ([], ["--", *TARGET])
+    return [sys.executable, "-m", "mcp_ref", command, *url, *words, *era, *server]
+
+
 def run(command: str, *words: str, stdin: str = "", failing: bool = False) -> "subprocess.CompletedProcess[bytes]":
     """Run one command to its end. failing: whether status 1 is what is wanted. Raises Refused."""
-    done = subprocess.run([sys.executable, "-m", "mcp_ref", command, sys.argv[1], *words], capture_output=True,
+    done = subprocess.run(line(command, *words), capture_output=True,
                           input=stdin.encode("utf-8"), timeout=TIMEOUT, check=False)
     if done.returncode != int(failing):
         raise Refused(done.stderr.decode("utf-8").strip())
@@ -69,8 +78,8 @@ def progress() -> Any:
 
 def listen() -> Any:
     """Start to listen, and change things once the server has agreed."""
-    process = subprocess.Popen([sys.executable, "-m", "mcp_ref", "listen", sys.argv[1], "--tools", "--uri",
-                                "peers://about"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
+    process = subprocess.Popen(line("listen", "--tools", "--uri", "peers://about"), stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, encoding="utf-8")
     late = threading.Timer(TIMEOUT, process.kill)
     late.start()
     try:
@@ -113,7 +122,10 @@ STEPS: Tuple[Tuple[str, Callable[[], Any]], ...] = (
 
 def main() -> None:
     """Do the steps, one after the other."""
+    wanted = os.environ.get("PEER_STEPS", "").split(",")
     for name, step in STEPS:
+        if name not in wanted:
+            continue
         try:
             said: Dict[str, Any] = {"step": name, "got": step()}
         except Refused as error:

@@ -1,24 +1,23 @@
-"""The Python SDK 1.x's client, which begins with initialize: `python python_sdk_1_client.py URL` does the steps of
-steps.LEGACY against that server.
+"""The client of the Python SDK's version 1: `python python_sdk_1_client.py ERA TARGET` does the steps of steps.py.
 
-Runs in a virtual environment of that SDK. Prints a line of JSON for each step: its name, and what it got or the error
-it ended with.
+Runs in the SDK's own virtual environment, never in mcp_ref's.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
-import sys
+from contextlib import asynccontextmanager, suppress
 
-from mcp import ClientSession, types
-from mcp.client.streamable_http import streamablehttp_client
+from mcp import ClientSession, StdioServerParameters, types
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import McpError
 from pydantic import AnyUrl
+from telling import ABOUT, ANSWERS, OVER_HTTP, TARGET, tell
 
-ANSWERS = {"agree": True, "seat": "aisle", "name": "Ada"}
 action = "accept"
-logs, told = [], asyncio.Queue()
+logs = []
+news = asyncio.Queue()
 
 
 async def elicit(context, params):
@@ -44,11 +43,29 @@ async def on_log(params):
 
 
 async def on_message(message):
-    if isinstance(message, types.ServerNotification):
-        await told.put(message.root)
+    news.put_nowait(getattr(message, "root", None))
 
 
-async def steps(client, initialized, url):
+@asynccontextmanager
+async def opened(**options):
+    """A session with the target, and what it was told at initialize."""
+    made = streamable_http_client(TARGET[0]) if OVER_HTTP else stdio_client(
+        StdioServerParameters(command=TARGET[0], args=TARGET[1:]))
+    async with made as (read, write, *_), ClientSession(read, write, **options) as session:
+        yield session, await session.initialize()
+
+
+async def pages(fetch, name):
+    found, cursor = [], None
+    while True:
+        page = await fetch(params=types.PaginatedRequestParams(cursor=cursor))
+        found += getattr(page, name)
+        cursor = page.nextCursor
+        if cursor is None:
+            return found
+
+
+def steps(client, begun):
     """The steps: name to a coroutine function that returns what the step got."""
 
     async def call(name, arguments=None, **options):
@@ -63,16 +80,10 @@ async def steps(client, initialized, url):
             action = "accept"
 
     async def connect():
-        return [initialized.protocolVersion, initialized.serverInfo.name, initialized.instructions]
+        return [begun.protocolVersion, begun.serverInfo.name, begun.instructions]
 
     async def list_tools():
-        found, cursor = [], None
-        while True:
-            page = await client.list_tools(cursor)
-            found += [tool.name for tool in page.tools]
-            cursor = page.nextCursor
-            if cursor is None:
-                return sorted(found)
+        return sorted(tool.name for tool in await pages(client.list_tools, "tools"))
 
     async def structured():
         return (await client.call_tool("add", {"a": 2, "b": 3})).structuredContent
@@ -85,8 +96,7 @@ async def steps(client, initialized, url):
         return (await client.call_tool("add", {"a": "two", "b": 3})).isError
 
     async def undeclared():
-        async with (streamablehttp_client(url) as (read, write, _), ClientSession(read, write) as other):
-            await other.initialize()
+        async with opened() as (other, _):
             return (await other.call_tool("visit")).isError
 
     async def progress():
@@ -100,98 +110,92 @@ async def steps(client, initialized, url):
     async def log_messages():
         await client.set_logging_level("info")
         logs.clear()
-        return [await call("chat"), list(logs)]
+        return [await call("chat"), logs]
 
     async def cancel():
+        """The id of a request is told to nobody, so it is read where the next one stands."""
         started = asyncio.Event()
 
         async def on_progress(progress, total, message):
             started.set()
 
-        id = client._request_id
         waiting = asyncio.create_task(call("wait", progress_callback=on_progress))
         await started.wait()
-        waiting.cancel()
         await client.send_notification(types.ClientNotification(types.CancelledNotification(
-            params=types.CancelledNotificationParams(requestId=id))))
+            params=types.CancelledNotificationParams(requestId=client._request_id - 1))))
+        waiting.cancel()
+        with suppress(asyncio.CancelledError):
+            await waiting
         return await call("waited")
 
-    async def list_resources():
-        return sorted(str(each.uri) for each in (await client.list_resources()).resources)
-
-    async def read():
-        return (await client.read_resource(AnyUrl("peers://about"))).contents[0].text
-
-    async def read_octets():
-        return (await client.read_resource(AnyUrl("peers://dot"))).contents[0].blob
-
-    async def list_templates():
-        return [each.uriTemplate for each in (await client.list_resource_templates()).resourceTemplates]
-
-    async def read_template():
-        return (await client.read_resource(AnyUrl("peers://plants/fern"))).contents[0].text
-
-    async def unknown_resource():
-        return (await client.read_resource(AnyUrl("peers://nothing"))).contents
+    async def read(uri, member="text"):
+        return getattr((await client.read_resource(AnyUrl(uri))).contents[0], member)
 
     async def list_prompts():
         return [[each.name, [[given.name, bool(given.required)] for given in each.arguments]]
-                for each in (await client.list_prompts()).prompts]
+                for each in await pages(client.list_prompts, "prompts")]
 
     async def get_prompt():
         return (await client.get_prompt("advice", {"plant": "fern"})).messages[0].content.text
 
-    async def complete_prompt():
-        ref = types.PromptReference(type="ref/prompt", name="advice")
-        return (await client.complete(ref, {"name": "plant", "value": "f"})).completion.values
-
-    async def complete_template():
-        ref = types.ResourceTemplateReference(type="ref/resource", uri="peers://plants/{name}")
-        return (await client.complete(ref, {"name": "name", "value": "f"})).completion.values
+    async def complete(ref, name):
+        return (await client.complete(ref, {"name": name, "value": "f"})).completion.values
 
     async def listen():
-        await client.subscribe_resource(AnyUrl("peers://about"))
+        await client.subscribe_resource(AnyUrl(ABOUT))
         await call("grow")
-        first = await wanted(types.ToolListChangedNotification)
+        while not isinstance(await news.get(), types.ToolListChangedNotification):
+            pass
         await call("water")
-        return [first is not None, str((await wanted(types.ResourceUpdatedNotification)).params.uri)]
-
-    async def wanted(kind):
         while True:
-            found = await told.get()
-            if isinstance(found, kind):
-                return found
+            event = await news.get()
+            if isinstance(event, types.ResourceUpdatedNotification):
+                return [True, str(event.params.uri)]
+
+    async def listed(fetch, kind, name):
+        return sorted(str(getattr(each, name)) for each in await pages(fetch, kind))
 
     return {
-        "connect": connect, "list_tools": list_tools, "call": lambda: call("echo", {"text": "hi, Zürich ☃"}),
-        "structured": structured, "tool_error": tool_error, "bad_arguments": bad_arguments,
+        "connect": connect,
+        "mirrored_unlisted": lambda: call("route", {"region": "Zürich"}),
+        "list_tools": list_tools,
+        "call": lambda: call("echo", {"text": "hi, Zürich ☃"}),
+        "structured": structured,
+        "tool_error": tool_error,
+        "bad_arguments": bad_arguments,
         "unknown_tool": lambda: call("nothing"),
         "mirrored": lambda: call("route", {"region": "Zürich", "shard": -7, "dry": True}),
-        "odd_name": lambda: call("grüße"), "elicit_accept": lambda: booked("accept"),
-        "elicit_decline": lambda: booked("decline"), "elicit_cancel": lambda: booked("cancel"),
-        "elicit_url": lambda: call("visit"), "three_in_a_round": lambda: call("consult"), "undeclared": undeclared,
-        "progress": progress, "log_messages": log_messages, "cancel": cancel, "list_resources": list_resources,
-        "read": read, "read_octets": read_octets, "list_templates": list_templates, "read_template": read_template,
-        "unknown_resource": unknown_resource, "list_prompts": list_prompts, "get_prompt": get_prompt,
-        "complete_prompt": complete_prompt, "complete_template": complete_template, "listen": listen,
+        "mirrored_like_encoded": lambda: call("route", {"region": "=?base64?eA==?="}),
+        "odd_name": lambda: call("grüße"),
+        "elicit_accept": lambda: booked("accept"),
+        "elicit_decline": lambda: booked("decline"),
+        "elicit_cancel": lambda: booked("cancel"),
+        "elicit_url": lambda: call("visit"),
+        "three_in_a_round": lambda: call("consult"),
+        "undeclared": undeclared,
+        "progress": progress,
+        "log_messages": log_messages,
+        "cancel": cancel,
+        "list_resources": lambda: listed(client.list_resources, "resources", "uri"),
+        "read": lambda: read(ABOUT),
+        "read_octets": lambda: read("peers://dot", "blob"),
+        "list_templates": lambda: listed(client.list_resource_templates, "resourceTemplates", "uriTemplate"),
+        "read_template": lambda: read("peers://plants/fern"),
+        "unknown_resource": lambda: read("peers://nothing"),
+        "list_prompts": list_prompts,
+        "get_prompt": get_prompt,
+        "complete_prompt": lambda: complete(types.PromptReference(type="ref/prompt", name="advice"), "plant"),
+        "complete_template": lambda: complete(
+            types.ResourceTemplateReference(type="ref/resource", uri="peers://plants/{name}"), "name"),
+        "listen": listen,
     }
 
 
-async def main(url):
-    async with (streamablehttp_client(url) as (read, write, _),
-                ClientSession(read, write, sampling_callback=sample, list_roots_callback=list_roots,
-                              elicitation_callback=elicit, logging_callback=on_log,
-                              message_handler=on_message) as client):
-        initialized = await client.initialize()
-        for name, step in (await steps(client, initialized, url)).items():
-            try:
-                said = {"step": name, "got": await asyncio.wait_for(step(), 20)}
-            except McpError as error:
-                said = {"step": name, "error": error.error.code}
-            except Exception as error:
-                said = {"step": name, "error": f"{type(error).__name__}: {error}"}
-            print(json.dumps(said), flush=True)
+async def main():
+    async with opened(sampling_callback=sample, list_roots_callback=list_roots, elicitation_callback=elicit,
+                      logging_callback=on_log, message_handler=on_message) as (client, begun):
+        await tell(steps(client, begun), lambda error: error.error.code if isinstance(error, McpError) else None)
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1]))
+    asyncio.run(main())

@@ -1,23 +1,22 @@
-"""The official Python SDK's client: `python python_sdk_client.py URL` does the steps of steps.py against that server.
+"""The official Python SDK's client: `python python_sdk_client.py ERA TARGET` does the steps of steps.py against it.
 
-Runs in the SDK's own virtual environment, never in mcp_ref's. Prints a line of JSON for each step: its name, and what
-it got or the error it ended with.
+Runs in the SDK's own virtual environment, never in mcp_ref's.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
-import sys
 from contextlib import suppress
 
 import mcp_types as types
 from mcp import Client
+from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPError
+from telling import ABOUT, ANSWERS, MODERN, OVER_HTTP, TARGET, TIMEOUT, listening, tell
 
-ANSWERS = {"agree": True, "seat": "aisle", "name": "Ada"}
 action = "accept"
 logs = []
+news = asyncio.Queue()
 
 
 async def elicit(context, params):
@@ -42,6 +41,17 @@ async def on_log(params):
     logs.append([params.level, params.logger, params.data])
 
 
+async def on_message(message):
+    if isinstance(message, (types.ToolListChangedNotification, types.ResourceUpdatedNotification)):
+        news.put_nowait(message)
+
+
+def opened(**options):
+    """A client of the target."""
+    server = TARGET[0] if OVER_HTTP else StdioServerParameters(command=TARGET[0], args=TARGET[1:])
+    return Client(server, mode="auto" if MODERN else "legacy", read_timeout_seconds=TIMEOUT, **options)
+
+
 async def pages(fetch, name):
     found, cursor, number = [], None, 0
     while True:
@@ -52,7 +62,7 @@ async def pages(fetch, name):
             return found, number
 
 
-async def steps(client, url):
+def steps(client):
     """The steps: name to a coroutine function that returns what the step got."""
 
     async def call(name, arguments=None, **options):
@@ -83,9 +93,9 @@ async def steps(client, url):
         return (await client.call_tool("add", {"a": "two", "b": 3})).is_error
 
     async def undeclared():
-        async with Client(url) as other:
+        async with opened() as other:
             try:
-                return (await other.call_tool("visit")).content
+                return (await other.call_tool("visit")).is_error
             except MCPError as error:
                 refused = error
         raise refused  # out here, since the client makes an ExceptionGroup of what passes through it
@@ -99,6 +109,8 @@ async def steps(client, url):
         return [await call("count", progress_callback=on_progress), heard]
 
     async def log_messages():
+        if not MODERN:
+            await client.set_logging_level("info")
         logs.clear()
         return [await call("chat"), logs]
 
@@ -119,7 +131,7 @@ async def steps(client, url):
         return sorted(each.uri for each in (await pages(client.list_resources, "resources"))[0])
 
     async def read():
-        return (await client.read_resource("peers://about")).contents[0].text
+        return (await client.read_resource(ABOUT)).contents[0].text
 
     async def read_octets():
         return (await client.read_resource("peers://dot")).contents[0].blob
@@ -150,7 +162,7 @@ async def steps(client, url):
         return (await client.complete(ref, {"name": "name", "value": "f"})).completion.values
 
     async def listen():
-        async with client.listen(tools_list_changed=True, resource_subscriptions=["peers://about"]) as subscription:
+        async with client.listen(tools_list_changed=True, resource_subscriptions=[ABOUT]) as subscription:
             await call("grow")
             first = type(await subscription.__anext__()).__name__
             await call("water")
@@ -159,14 +171,24 @@ async def steps(client, url):
                 if getattr(event, "uri", None) is not None:
                     return [first == "ToolsListChanged", event.uri]
 
+    async def listen_before():
+        await client.subscribe_resource(ABOUT)
+        await call("grow")
+        first = await news.get()
+        await call("water")
+        while True:
+            event = await news.get()
+            if isinstance(event, types.ResourceUpdatedNotification):
+                return [isinstance(first, types.ToolListChangedNotification), event.params.uri]
+
     async def end_of_stream():
         async with client.listen(tools_list_changed=True) as subscription:
-            print(json.dumps({"listening": True}), flush=True)
+            listening()
             async for _ in subscription:
                 pass
         return "graceful"
 
-    return {
+    found = {
         "connect": connect,
         "mirrored_unlisted": lambda: call("route", {"region": "Zürich"}),
         "list_tools": list_tools,
@@ -197,23 +219,18 @@ async def steps(client, url):
         "get_prompt": get_prompt,
         "complete_prompt": complete_prompt,
         "complete_template": complete_template,
-        "listen": listen,
-        "end_of_stream": end_of_stream,
+        "listen": listen if MODERN else listen_before,
     }
+    if MODERN and OVER_HTTP:
+        found["end_of_stream"] = end_of_stream
+    return found
 
 
-async def main(url):
-    async with Client(url, sampling_callback=sample, list_roots_callback=list_roots, elicitation_callback=elicit,
-                      logging_callback=on_log, log_level="info", read_timeout_seconds=20) as client:
-        for name, step in (await steps(client, url)).items():
-            try:
-                said = {"step": name, "got": await step()}
-            except MCPError as error:
-                said = {"step": name, "error": error.error.code}
-            except Exception as error:
-                said = {"step": name, "error": f"{type(error).__name__}: {error}"}
-            print(json.dumps(said), flush=True)
+async def main():
+    async with opened(sampling_callback=sample, list_roots_callback=list_roots, elicitation_callback=elicit,
+                      logging_callback=on_log, message_handler=on_message, log_level="info") as client:
+        await tell(steps(client), lambda error: error.error.code if isinstance(error, MCPError) else None)
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1]))
+    asyncio.run(main())

@@ -1,4 +1,5 @@
-"""The official Python SDK's server of the interoperability table: `python python_sdk_contract.py PORT`.
+"""The official Python SDK's server of the interoperability table: `python python_sdk_contract.py PORT`, or
+`stdio` in place of a port.
 
 Runs in the SDK's own virtual environment, never in mcp_ref's. Offers what server.py does, in the SDK's own ways.
 """
@@ -168,5 +169,7 @@ async def plants(ref, argument, context):
 
 
 if __name__ == "__main__":
+    if sys.argv[1] == "stdio":
+        sys.exit(server.run("stdio"))
     uvicorn.run(server.streamable_http_app(), host="127.0.0.1", port=int(sys.argv[1]), log_level="error",
                 access_log=False, timeout_graceful_shutdown=1)

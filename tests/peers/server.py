@@ -88,6 +88,7 @@ def count(ctx: Context) -> str:
     """Count to three."""
     for step in (1, 2, 3):
         ctx.progress(step, total=3, message=f"{step} of 3")
+        threading.Event().wait(0.05)  # the TypeScript SDK loses progress that it reads together with the result
     return "counted"
 
 

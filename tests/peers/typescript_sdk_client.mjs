@@ -1,144 +1,42 @@
-// The official TypeScript SDK's client: `node typescript_sdk_client.mjs URL` does the steps of steps.py against that
-// server.
-//
-// Copied beside the SDK's node_modules, where Node resolves its imports. Prints a line of JSON for each step: its name,
-// and what it got or the error it ended with.
+// The official TypeScript SDK's client: `node typescript_sdk_client.mjs ERA TARGET` does the steps of steps.py.
 import { Client, LOG_LEVEL_META_KEY, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-
-const ANSWERS = { agree: true, seat: 'aisle', name: 'Ada' };
-let action = 'accept';
-let heard = () => {};
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { answers, hear, modern, overHttp, stepsOf, target, tell } from './typescript_steps.mjs';
 
 const INFO = { name: 'typescript_sdk', version: '2' };
-const versionNegotiation = { mode: 'auto' };
+const versionNegotiation = { mode: modern ? 'auto' : 'legacy' };
+
+const transport = () =>
+    overHttp
+        ? new StreamableHTTPClientTransport(new URL(target[0]))
+        : new StdioClientTransport({ command: target[0], args: target.slice(1) });
 
 const client = new Client(INFO, {
     capabilities: { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} },
     versionNegotiation
 });
-client.setRequestHandler('elicitation/create', async ({ params }) => {
-    if (params.mode === 'url' || action !== 'accept') {
-        return { action };
-    }
-    const names = Object.keys(params.requestedSchema.properties);
-    return { action, content: Object.fromEntries(names.map(name => [name, ANSWERS[name]])) };
-});
-client.setRequestHandler('sampling/createMessage', async () => ({
-    role: 'assistant', model: 'atlas', content: { type: 'text', text: 'Paris' }
-}));
-client.setRequestHandler('roots/list', async () => ({ roots: [{ uri: 'file:///home/ada' }] }));
+for (const [method, answer] of Object.entries(answers)) {
+    client.setRequestHandler(method, answer);
+}
 for (const name of ['message', 'tools/list_changed', 'resources/updated']) {
-    client.setNotificationHandler(`notifications/${name}`, notification => heard(notification));
+    client.setNotificationHandler(`notifications/${name}`, hear);
 }
+const others = [];
 
-async function call(name, args = {}, options = {}, meta = {}) {
-    return (await client.callTool({ name, arguments: args, _meta: meta }, options)).content[0].text;
-}
-
-async function booked(wanted) {
-    action = wanted;
-    try {
-        return await call('book', { flight: 'MC 1' });
-    } finally {
-        action = 'accept';
-    }
-}
-
-const steps = {
-    connect: async () => [client.getNegotiatedProtocolVersion(), client.getServerVersion().name, client.getInstructions()],
-    mirrored_unlisted: () => call('route', { region: 'Zürich' }),
-    list_tools: async () => (await client.listTools()).tools.map(tool => tool.name).sort(),
-    call: () => call('echo', { text: 'hi, Zürich ☃' }),
-    structured: async () => (await client.callTool({ name: 'add', arguments: { a: 2, b: 3 } })).structuredContent,
-    tool_error: async () => {
-        const result = await client.callTool({ name: 'fail' });
-        return [result.isError, result.content[0].text];
-    },
-    bad_arguments: async () => (await client.callTool({ name: 'add', arguments: { a: 'two', b: 3 } })).isError,
-    unknown_tool: () => call('nothing'),
-    mirrored: () => call('route', { region: 'Zürich', shard: -7, dry: true }),
-    mirrored_like_encoded: () => call('route', { region: '=?base64?eA==?=' }),
-    odd_name: () => call('grüße'),
-    elicit_accept: () => booked('accept'),
-    elicit_decline: () => booked('decline'),
-    elicit_cancel: () => booked('cancel'),
-    elicit_url: () => call('visit'),
-    three_in_a_round: () => call('consult'),
-    undeclared: async () => {
-        const other = new Client(INFO, { versionNegotiation });
-        await other.connect(new StreamableHTTPClientTransport(new URL(process.argv[2])));
-        return (await other.callTool({ name: 'visit' })).content;
-    },
-    progress: async () => {
-        const steps = [];
-        const onprogress = ({ progress, total, message }) => steps.push([progress, total, message]);
-        return [await call('count', {}, { onprogress }), steps];
-    },
-    log_messages: async () => {
-        const logs = [];
-        heard = ({ params }) => logs.push([params.level, params.logger ?? null, params.data]);
-        return [await call('chat', {}, {}, { [LOG_LEVEL_META_KEY]: 'info' }), logs];
-    },
-    cancel: async () => {
-        const gone = new AbortController();
-        const onprogress = () => gone.abort();
-        await call('wait', {}, { signal: gone.signal, onprogress }).catch(() => {});
-        return call('waited');
-    },
-    list_resources: async () => (await client.listResources()).resources.map(each => each.uri).sort(),
-    read: async () => (await client.readResource({ uri: 'peers://about' })).contents[0].text,
-    read_octets: async () => (await client.readResource({ uri: 'peers://dot' })).contents[0].blob,
-    list_templates: async () => (await client.listResourceTemplates()).resourceTemplates.map(each => each.uriTemplate),
-    read_template: async () => (await client.readResource({ uri: 'peers://plants/fern' })).contents[0].text,
-    unknown_resource: async () => (await client.readResource({ uri: 'peers://nothing' })).contents,
-    list_prompts: async () =>
-        (await client.listPrompts()).prompts.map(each => [
-            each.name,
-            each.arguments.map(given => [given.name, given.required ?? false])
-        ]),
-    get_prompt: async () =>
-        (await client.getPrompt({ name: 'advice', arguments: { plant: 'fern' } })).messages[0].content.text,
-    complete_prompt: async () =>
-        (await client.complete({ ref: { type: 'ref/prompt', name: 'advice' }, argument: { name: 'plant', value: 'f' } }))
-            .completion.values,
-    complete_template: async () => {
-        const ref = { type: 'ref/resource', uri: 'peers://plants/{name}' };
-        return (await client.complete({ ref, argument: { name: 'name', value: 'f' } })).completion.values;
-    },
-    listen: async () => {
-        let tools, updated;
-        const toolsChanged = new Promise(resolve => (tools = resolve));
-        const resourceUpdated = new Promise(resolve => (updated = resolve));
-        heard = ({ method, params }) => (method.endsWith('updated') ? updated(params.uri) : tools(true));
-        const subscription = await client.listen({ toolsListChanged: true, resourceSubscriptions: ['peers://about'] });
-        await call('grow');
-        const first = await toolsChanged;
-        await call('water');
-        const got = [first, await resourceUpdated];
-        await subscription.close();
-        return got;
-    },
-    end_of_stream: async () => {
-        const subscription = await client.listen({ toolsListChanged: true });
-        console.log(JSON.stringify({ listening: true }));
-        return subscription.closed;
-    }
-};
-
-// A step that never ends would leave the table without its line.
-function inTime(step) {
-    const late = new Promise((_, reject) => setTimeout(() => reject(new Error('20 s have passed')), 20000).unref());
-    return Promise.race([step(), late]);
-}
-
-await client.connect(new StreamableHTTPClientTransport(new URL(process.argv[2])));
-for (const [step, run] of Object.entries(steps)) {
-    let said;
-    try {
-        said = { step, got: await inTime(run) };
-    } catch (error) {
-        said = { step, error: typeof error.code === 'number' ? error.code : `${error.name}: ${error.message}` };
-    }
-    console.log(JSON.stringify(said));
-}
+await client.connect(transport());
+await tell(
+    stepsOf({
+        client,
+        version: () => client.getNegotiatedProtocolVersion(),
+        callTool: (params, options) => client.callTool(params, options),
+        logLevel: modern ? { [LOG_LEVEL_META_KEY]: 'info' } : {},
+        other: async () => {
+            const other = new Client(INFO, { versionNegotiation });
+            others.push(other);
+            await other.connect(transport());
+            return other;
+        }
+    })
+);
+await Promise.all([client, ...others].map(each => each.close().catch(() => {})));
 process.exit();

@@ -1,4 +1,5 @@
-// The official TypeScript SDK's server of the interoperability table: `node typescript_sdk_contract.mjs PORT`.
+// The official TypeScript SDK's server of the interoperability table: `node typescript_sdk_contract.mjs PORT`, or
+// `stdio` in place of a port.
 //
 // Copied beside the SDK's node_modules, where Node resolves its imports. Offers what server.py does, in the SDK's own
 // ways.
@@ -7,6 +8,7 @@ import { toNodeHandler } from '@modelcontextprotocol/node';
 import {
     completable, createMcpHandler, inputRequired, McpServer, ResourceNotFoundError, ResourceTemplate
 } from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { z } from 'zod';
 
 const PLANTS = { fern: 'shade', fig: 'sun', cactus: 'sun' };
@@ -16,6 +18,7 @@ const form = (message, name, schema) =>
     inputRequired.elicit({
         message, requestedSchema: { type: 'object', properties: { [name]: schema }, required: [name] }
     });
+const overStdio = process.argv[2] === 'stdio';
 let gone = false;
 const pause = () => new Promise(resolve => setTimeout(resolve, 50));
 
@@ -116,11 +119,11 @@ function addSpeakingTools(server) {
         return text(gone ? 'cancelled' : 'not cancelled');
     });
     server.registerTool('grow', {}, async () => {
-        handler.notify.toolsChanged();
+        overStdio ? server.sendToolListChanged() : handler.notify.toolsChanged();
         return text('grown');
     });
     server.registerTool('water', {}, async () => {
-        handler.notify.resourceUpdated('peers://about');
+        overStdio ? server.server.sendResourceUpdated({ uri: 'peers://about' }) : handler.notify.resourceUpdated('peers://about');
         return text('watered');
     });
 }
@@ -146,6 +149,8 @@ function addResourcesAndPrompts(server) {
     }));
 }
 
+const handler = createMcpHandler(makeServer, { legacy: 'reject' });
+
 function makeServer() {
     const server = new McpServer(
         { name: 'peers', version: '1.0.0' },
@@ -163,10 +168,13 @@ function makeServer() {
     return server;
 }
 
-const handler = createMcpHandler(makeServer, { legacy: 'reject' });
-const listening = createServer(toNodeHandler(handler)).listen(Number(process.argv[2]), '127.0.0.1');
-process.on('SIGTERM', async () => {
-    await handler.close();
-    listening.close(() => process.exit());
-    listening.closeIdleConnections();
-});
+if (overStdio) {
+    serveStdio(makeServer, { legacy: 'reject' });
+} else {
+    const listening = createServer(toNodeHandler(handler)).listen(Number(process.argv[2]), '127.0.0.1');
+    process.on('SIGTERM', async () => {
+        await handler.close();
+        listening.close(() => process.exit());
+        listening.closeIdleConnections();
+    });
+}
