@@ -1,27 +1,27 @@
-"""`python3 -m tests.conformance`: the official conformance suite, its server half, against the fixture in server.py.
+"""`python3 -m tests.conformance [server | client …]`: the official conformance suite against server.py and client.py.
 
-Needs npx, which fetches the suite and a Node that it runs on. Prints `ok NAME`, `FAILED NAME: why` or `WARNING NAME:
-why` for each scenario and closes with `N passed, N failed`; exit status 1 unless all of at least 40 passed: the 37
-that the revision requires and the three that the suite calls pending. A warning fails, as does a check that the suite
-had to skip. Scenarios of extensions are named apart and do not count. Everything said is kept in build/conformance.
+Needs npx. The client half is described in clients.py; both run where none is named. Of the server half: prints `ok
+NAME`, `FAILED NAME: why` or `WARNING NAME: why` for each scenario and closes with `N passed, N failed`; exit status 1
+unless all of at least 40 passed: the 37 that the revision requires and the three that the suite calls pending. A
+warning fails, as does a check that the suite had to skip. Scenarios of extensions are named apart and do not count.
+Everything said is kept in build/conformance.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import shlex
 import shutil
 import subprocess
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
-ROOT = Path(__file__).resolve().parents[2]
+from . import clients
+from .suite import ROOT, SuiteError, conformance
+
 RESULTS = ROOT / "build" / "conformance"
-SUITE = "@modelcontextprotocol/conformance@0.2.0-alpha.12"
-NODE = "node@24"
 REVISION = "2026-07-28"
 EXPECTED = 40
 EXTENSIONS = ("tasks-", "sep-2640-")
@@ -29,10 +29,6 @@ SUITE_TIMEOUT = 900.0
 
 _RESULT = re.compile(r"server-(.+)-(\d{4}-\d\d-\d\dT[\d-]+Z)")
 _FAILING = {"FAILURE": "FAILED", "SKIPPED": "FAILED", "WARNING": "WARNING"}
-
-
-class SuiteError(Exception):
-    """The suite could not be run; the message says why."""
 
 
 @contextmanager
@@ -54,17 +50,7 @@ def fixture(log: Path) -> Iterator[str]:
 
 def run_suite(url: str, log: Path) -> None:
     """Have the suite examine the server at `url` and leave its results in RESULTS. Raises SuiteError."""
-    command = ["conformance", "server", "--url", url, "--requirements", REVISION, "--output-dir", str(RESULTS)]
-    npx = shutil.which("npx")
-    if npx is None:
-        raise SuiteError("npx is not installed")
-    try:
-        done = subprocess.run([npx, "--yes", "-p", NODE, "-p", SUITE, "-c", shlex.join(command)], cwd=RESULTS,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              encoding="utf-8", timeout=SUITE_TIMEOUT)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise SuiteError(f"the suite cannot be run: {error}") from None
-    log.write_text(done.stdout, encoding="utf-8")
+    conformance(["server", "--url", url, "--requirements", REVISION, "--output-dir", str(RESULTS)], log, SUITE_TIMEOUT)
 
 
 def results(folder: Path) -> Dict[str, List[Dict[str, Any]]]:
@@ -110,20 +96,30 @@ def report(scenarios: Dict[str, List[Dict[str, Any]]]) -> Tuple[int, int]:
     return passed, failed
 
 
-def main() -> int:
-    """Run the suite and report; the exit status."""
+def server_half() -> Tuple[int, int]:
+    """Run the suite against the server and report; the numbers of passed and failed."""
     shutil.rmtree(RESULTS, ignore_errors=True)
     RESULTS.mkdir(parents=True)
     try:
         with fixture(RESULTS / "server.log") as url:
             run_suite(url, RESULTS / "suite.log")
-        passed, failed = report(results(RESULTS))
+        return report(results(RESULTS))
     except SuiteError as error:
         print(f"FAILED: {error}")
-        passed, failed = 0, 1
+        return 0, 1
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run what is asked for, everything by default, and report; the exit status."""
+    counts = []
+    if arguments[:1] != ["client"]:
+        counts.append(server_half())
+    if arguments[:1] != ["server"]:
+        counts.append(clients.main(arguments[1:]))
+    passed, failed = (sum(each) for each in zip(*counts))
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
