@@ -45,6 +45,7 @@ from .subscription import Listener
 from .tools import KnownTool, check_output, known
 
 if TYPE_CHECKING:
+    from ..authorization.oauth_client import Authorization
     from ..server.server import Server
     from ..transports.http_client import HTTPClient
     from ..transports.memory import Memory
@@ -73,11 +74,12 @@ class Client:
     max_rounds: input_required results that one call goes along with.
     extensions: identifier to settings of the extensions it supports, as {"com.example/map": {}}, which it declares.
     validate_output: whether structuredContent is held against the outputSchema of its tool.
+    auth: gets the access tokens that an HTTP server asks for, see authorization.login.OAuth.
 
     Raises ValueError for an argument that cannot be used. Every method that calls the server raises ProtocolError
-    (or a subclass) for the error it answers with, and otherwise HTTPError, Timeout, TransportError, InvalidParams
-    for a callback's answer that was not sent, or TooManyRounds. The `note` of the first two says so where the answer
-    shows that the server speaks an older era.
+    (or a subclass) for the error it answers with, and otherwise HTTPError, Timeout, TransportError, AuthorizationError
+    where no token is to be had, InvalidParams for a callback's answer that was not sent, or TooManyRounds. The `note`
+    of the first two says so where the answer shows that the server speaks an older era.
     """
 
     versions: Tuple[str, ...] = versioning.MODERN
@@ -88,8 +90,9 @@ class Client:
                  on_progress: Optional[OnProgress] = None, on_log: Optional[OnLog] = None,
                  log_level: Optional[str] = None, max_rounds: int = 10, send_client_info: bool = True,
                  elicit_modes: Sequence[str] = mrtr.MODES, wire: Optional[Wire] = None,
-                 extensions: Optional[Mapping[str, Mapping[str, Any]]] = None, validate_output: bool = True) -> None:
-        self._transport = _transport(server, headers, wire)
+                 extensions: Optional[Mapping[str, Mapping[str, Any]]] = None, validate_output: bool = True,
+                 auth: "Optional[Authorization]" = None) -> None:
+        self._transport = _transport(server, headers, wire, auth)
         self.timeout = Deadline(self._transport.timeout if timeout is None else timeout).seconds
         self.max_rounds = max_rounds
         self.validate_output = validate_output
@@ -410,12 +413,15 @@ def _level(name: str) -> str:
     return name
 
 
-def _transport(server: "Union[str, Server]", headers: Headers, wire: Optional[Wire]) -> "Union[HTTPClient, Memory]":
+def _transport(server: "Union[str, Server]", headers: Headers, wire: Optional[Wire],
+               auth: "Optional[Authorization]") -> "Union[HTTPClient, Memory]":
     """The way to a server: by HTTP for a URL. Each is loaded where it is used; the other need not be there."""
     if isinstance(server, str):
         from ..transports.http_client import HTTPClient
 
-        return HTTPClient(server, headers, wire)
+        return HTTPClient(server, headers, wire, auth)
+    if auth is not None:
+        raise ValueError("auth is for servers that are reached by HTTP")
     from ..server.server import Server
     from ..transports.memory import Memory
 

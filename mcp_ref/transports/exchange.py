@@ -18,7 +18,7 @@ import urllib.error
 import urllib.request
 import zlib
 from contextlib import contextmanager, suppress
-from typing import Any, Iterator, Optional, Tuple, Type, Union
+from typing import Any, Callable, Iterator, Optional, Tuple, Type, Union
 
 from ..base.errors import BrokenOff, TransportError, Unreachable
 from ..lib.text import shown
@@ -48,6 +48,7 @@ class Exchange:
         self.deadline = deadline
         self.sock: Optional[socket.socket] = None  # once there is a connection
         self.connecting: Optional[socket.socket] = None
+        self.barred: Optional[Callable[[str], bool]] = None  # addresses that the server's name may not have
         self.sent, self.received = bytearray(), bytearray()
         self._address, self._wire, self._handle = address, wire, deadline.handle
 
@@ -61,6 +62,10 @@ class Exchange:
             self._handle.discard(self.hang_up)
         if self._wire is not None:
             self._wire(_without_secrets(self.sent), _without_secrets(self.received))
+
+    def is_barred(self, host: str, place: str) -> bool:
+        """Whether the server, and not a proxy, would be reached at an address that is barred."""
+        return self.barred is not None and host == self._address.origin[1] and self.barred(place)
 
     def record(self, part: bytearray, data: Union[bytes, memoryview]) -> None:
         """Add octets to `sent` or `received`, if anybody wants them."""
@@ -223,6 +228,9 @@ class _Connection(http.client.HTTPConnection):
     def _first_that_answers(self, address: Tuple[str, int], *_: Any) -> socket.socket:
         failure = OSError("the name has no address")
         for family, kind, protocol, _name, place in socket.getaddrinfo(*address, 0, socket.SOCK_STREAM):
+            if self._exchange.is_barred(address[0], str(place[0])):
+                failure = OSError("its address is a private one")
+                continue
             made = socket.socket(family, kind, protocol)
             try:
                 self._exchange.connecting = made
