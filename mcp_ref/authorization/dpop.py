@@ -63,12 +63,10 @@ class Proofs:
         return self._signer.jwt({"typ": "dpop+jwt", "jwk": self._signer.jwk}, claims)
 
     def take_nonce(self, url: str, nonce: Optional[str]) -> bool:
-        """Keep the nonce that the server at `url` asks for; whether it is a new one, and worth another try."""
-        site = parsed(url).site
-        if not nonce or self._nonces.get(site) == nonce:
-            return False
-        self._nonces[site] = nonce
-        return True
+        """Keep the nonce that the server at `url` asks for; whether there is one."""
+        if nonce:
+            self._nonces[parsed(url).site] = nonce
+        return bool(nonce)
 
 
 def base64url(data: bytes) -> str:

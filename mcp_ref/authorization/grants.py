@@ -14,6 +14,7 @@ from ..transports.calls import Deadline
 from .discovery import AuthorizationServer
 from .oauth_client import Authorization
 from .registration import Credentials
+from .resource_server import web_url
 from .tokens import Granted, Target
 from .web import Web
 
@@ -85,7 +86,7 @@ class EnterpriseManaged(JWTBearer):
                  idp_token_endpoint: str, idp_client_id: str, idp_client_secret: Optional[str] = None,
                  **options: Any) -> None:
         super().__init__(client_id, client_secret, assertion=id_token, **options)
-        self._idp = Address(idp_token_endpoint)
+        self._idp = Address(web_url(idp_token_endpoint, "idp_token_endpoint", bare=False))
         self._idp_client = Credentials(idp_client_id, idp_client_secret)
 
     def _asserted(self, target: Target, deadline: Deadline) -> str:
@@ -97,7 +98,7 @@ class EnterpriseManaged(JWTBearer):
         if target.scopes:
             form["scope"] = " ".join(target.scopes)
         web = Web(self._idp, self.timeout, deadline.handle)  # it was named by the user, and by no server
-        reply = web.post(self._idp.url, "the identity provider", form, headers)
+        reply = web.post(self._idp.url, "the identity provider", form, headers, self._idp_client.secret)
         if reply.status != 200:
             raise reply.refusal()
         given = reply.object()

@@ -11,7 +11,8 @@ from __future__ import annotations
 import hashlib
 import secrets
 from contextlib import ExitStack
-from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, Optional, Tuple
 from urllib.parse import urlencode
 
 from ..base.errors import AuthorizationError, Timeout
@@ -29,7 +30,8 @@ from .tokens import Granted, Target
 OFFLINE = "offline_access"
 
 
-class Login(NamedTuple):
+@dataclass(frozen=True, repr=False)
+class Login:
     """What the answer to one authorization request has to fit."""
 
     server: AuthorizationServer
@@ -81,8 +83,6 @@ class OAuth(Authorization):
 
     Raises ValueError for what cannot be used.
     """
-
-    acts_for_a_user = True
 
     def __init__(self, client_id: Optional[str] = None, client_secret: Optional[str] = None, *,
                  metadata_url: Optional[str] = None, name: str = "mcp_ref", redirect_uri: Optional[str] = None,

@@ -42,14 +42,14 @@ class Authorization:
     client_id, client_secret, signer: what the client was registered with beforehand, if it was. issuer: the
     authorization server that knows it; by default the first one that it is used with. store: where tokens are kept.
     dpop: the key that tokens are bound to, where the authorization server lists its algorithm (RFC 9449). timeout:
-    seconds for each request to the authorization server.
+    seconds for each request to the authorization server. Raises ValueError for what cannot be used.
     """
-
-    acts_for_a_user = False
 
     def __init__(self, client_id: Optional[str] = None, client_secret: Optional[str] = None, *,
                  signer: Optional[Signer] = None, issuer: Optional[str] = None, store: Optional[TokenStore] = None,
                  dpop: Optional[Signer] = None, timeout: float = 30.0) -> None:
+        if client_id is None and (client_secret, signer) != (None, None):
+            raise ValueError("a client_secret or signer belongs to a client_id")
         self.client = None if client_id is None else Credentials(client_id, client_secret, signer)
         self.issuer, self.timeout = issuer, Deadline(timeout).seconds
         self.store = TokenStore() if store is None else store
@@ -77,7 +77,8 @@ class Session:
         self._key = f"token {server.url}" + (f" {auth.client.client_id}" if auth.client is not None else "")
         self._held: Optional[Granted] = remembered(auth.store.load(self._key))
         self._lock = threading.Lock()
-        self._ended, self._failure = 0, ""
+        self._ended = 0
+        self._failure: Optional[AuthorizationError] = None
         self._in_vain: Set[FrozenSet[str]] = set()
 
     def attempt(self, deadline: Deadline) -> "Attempt":
@@ -123,15 +124,15 @@ class Session:
             if deadline.handle is not None and deadline.handle.cancelled:
                 raise CallCancelled()
         try:
-            if self._ended != seen and self._failure:
-                raise AuthorizationError(self._failure)
+            if self._ended != seen and self._failure is not None:
+                raise AuthorizationError(str(self._failure), self._failure.code)
             if self._is_better(sent, asked):
                 return False
-            self._failure = ""
+            self._failure = None
             try:
                 return self._renewed(asked, sent, refreshing, deadline)
             except AuthorizationError as error:
-                self._failure = str(error)
+                self._failure = error
                 raise
             finally:
                 self._ended += 1
@@ -154,10 +155,11 @@ class Session:
         server = authorization_server(web, self._chosen(resource, before))
         scopes = tuple(dict.fromkeys((*(before.scopes if before else ()), *asked.scopes))) or resource.scopes
         target = Target(web, resource, server, scopes, asked.metadata, self._bound(server, resource))
-        if before is not None and refreshing and before.refresh is not None and before.issuer == server.issuer:
+        if before is not None and before.issuer != server.issuer:
+            self._keep(Granted(server.issuer, before.scopes))  # what another issued is not sent here any more
+        elif before is not None and refreshing and before.refresh is not None:
             if self._refreshed(target, before, deadline):
                 return False
-        self._keep(Granted(server.issuer, before.scopes if before else (), asked.metadata))
         self._keep(self._auth.grant(target, deadline))
         return True
 
@@ -169,8 +171,8 @@ class Session:
         if bound is None:
             return before.issuer if before is not None and before.issuer in resource.issuers else resource.issuers[0]
         if bound not in resource.issuers:
-            raise AuthorizationError(f"the server has tokens issued by {', '.join(resource.issuers)}, "
-                                     f"and the client's credentials are for {bound}")
+            raise AuthorizationError(f"the client's credentials are for {bound}, and the server has its tokens issued "
+                                     f"by {', '.join(resource.issuers)}")
         return bound
 
     def _bound(self, server: AuthorizationServer, resource: Resource) -> Optional[Proofs]:
@@ -185,7 +187,7 @@ class Session:
     def _refreshed(self, target: Target, before: Granted, deadline: Deadline) -> bool:
         """Spend the refresh token; whether there is a new token. A dead refresh token is dropped (RFC 6749, 5.2)."""
         client = self._auth.credentials(target.server)
-        if client is None:
+        if client is None or client.client_id != before.client_id:
             return False
         with self._auth.store.alone(Deadline(2 * self._auth.timeout, deadline.handle)):
             held = remembered(self._auth.store.load(self._key))
@@ -200,6 +202,7 @@ class Session:
                     raise
                 if error.code != "invalid_grant" and self._auth.client is None:
                     forget(self._auth.store, target.server.issuer)
+                self._keep(replace(before, access=None, refresh=None))
                 return False
             self._keep(replace(made, refresh=made.refresh or before.refresh))
             return True
@@ -230,11 +233,10 @@ class Attempt:
         """
         fields = tuple(fields)
         asked = challenges.asked(fields)
-        if status == 401 and asked.error == "use_dpop_nonce" and self._nonces < MAX_RENEWALS:
+        if status == 401 and asked.error == "use_dpop_nonce":
             nonce = next((value for name, value in fields if name.lower() == "dpop-nonce"), None)
             self._nonces += 1
-            if self._session.take_nonce(url, nonce):
-                return True
+            return self._nonces < MAX_RENEWALS and self._session.take_nonce(url, nonce)
         if status != 401 and (status != 403 or asked.error != "insufficient_scope"):
             return False
         sent = self._sent

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Dict, Mapping, NamedTuple, Optional, Tuple
 
 from ..lib.text import shown
@@ -35,6 +35,7 @@ class Granted:
     kind: str = "Bearer"
     expires: Optional[float] = None
     refresh: Optional[str] = field(default=None, repr=False)
+    client_id: Optional[str] = None
 
     @property
     def good(self) -> bool:
@@ -72,23 +73,26 @@ class Target(NamedTuple):
         fields, headers = client.authentication(self.server)
         form = {**form, "resource": self.resource.resource, **fields}
         endpoint = self.server.metadata["token_endpoint"]
-        reply = self._posted(endpoint, form, headers)
+        reply = self._posted(endpoint, form, headers, client.secret)
         if reply.status == 400 and self.proofs is not None and reply.refusal().code == "use_dpop_nonce":
             if self.proofs.take_nonce(endpoint, reply.headers.get("DPoP-Nonce")):
-                reply = self._posted(endpoint, form, headers)
+                reply = self._posted(endpoint, form, headers, client.secret)
         if reply.status != 200:
             raise reply.refusal()
-        return self._taken(reply, reply.object())
+        return replace(self._taken(reply, reply.object()), client_id=client.client_id)
 
-    def _posted(self, endpoint: str, form: Mapping[str, str], headers: Mapping[str, str]) -> Reply:
+    def _posted(self, endpoint: str, form: Mapping[str, str], headers: Mapping[str, str],
+                secret: Optional[str]) -> Reply:
         if self.proofs is not None:
             headers = {**headers, "DPoP": self.proofs.proof("POST", endpoint)}
-        return self.web.post(endpoint, "the token endpoint", form, headers)
+        return self.web.post(endpoint, "the token endpoint", form, headers, secret)
 
     def _taken(self, reply: Reply, given: Dict[str, Any]) -> Granted:
         token, kind, expires, refresh = (given.get(name) for name in (
             "access_token", "token_type", "expires_in", "refresh_token"))
         wanted = "Bearer" if self.proofs is None else "DPoP"
+        if "error" in given:
+            raise reply.refusal()
         if not isinstance(kind, str) or kind.lower() != wanted.lower():
             raise reply.fault(f"granted a token of the type {shown(kind)}, not {wanted}")
         if not isinstance(token, str) or not _TOKEN.fullmatch(token):

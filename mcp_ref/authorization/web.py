@@ -13,7 +13,8 @@ import http.client
 import ipaddress
 import json
 import socket
-from typing import Any, Dict, Mapping, NamedTuple, Optional
+from dataclasses import dataclass, replace
+from typing import Any, Dict, Mapping, Optional, Tuple
 from urllib.parse import urlencode
 from urllib.request import Request
 
@@ -30,14 +31,15 @@ MAX_ANSWER = 256 * 1024
 MAX_REDIRECTS = 3
 
 
-class Reply(NamedTuple):
+@dataclass(frozen=True, repr=False)
+class Reply:
     """An answer. what: how an error calls its sender. secrets: values of the request that no error may show."""
 
     what: str
     status: int
     headers: http.client.HTTPMessage
     body: bytes
-    secrets: Mapping[str, str] = {}
+    secrets: Tuple[str, ...] = ()
 
     def object(self) -> Dict[str, Any]:
         """The JSON object in it. Raises AuthorizationError."""
@@ -62,15 +64,10 @@ class Reply(NamedTuple):
         code = given.get("error") if isinstance(given, dict) else None
         if not isinstance(code, str):
             return self.fault(f"answered {self.status} without an OAuth error")
-        return self.fault(f"refuses: {_told(given, self.secrets)}", code)
-
-
-def _told(error: Mapping[str, Any], secrets: Mapping[str, str] = {}) -> str:
-    """The error and error_description of an OAuth error, as they may be shown."""
-    text = ": ".join(str(error[name]) for name in ("error", "error_description") if isinstance(error.get(name), str))
-    for secret in secrets.values():
-        text = text.replace(secret, "…")
-    return shown(text, 200)
+        text = ": ".join(given[name] for name in ("error", "error_description") if isinstance(given.get(name), str))
+        for secret in self.secrets:
+            text = text.replace(secret, "…")
+        return self.fault(f"refuses: {shown(text, 200)}", code)
 
 
 class Web:
@@ -94,14 +91,16 @@ class Web:
             url = joined(url, target)
         raise AuthorizationError(f"{what} redirects more than {MAX_REDIRECTS} times")
 
-    def post(self, url: str, what: str, form: Mapping[str, str], headers: Mapping[str, str] = {}) -> Reply:
-        """The answer to a form, never redirected. Raises AuthorizationError, CallCancelled."""
+    def post(self, url: str, what: str, form: Mapping[str, str], headers: Mapping[str, str],
+             secret: Optional[str]) -> Reply:
+        """The answer to a form, never redirected; secret: one that is in the headers. Raises as `get` does."""
         fields = {**headers, "Content-Type": "application/x-www-form-urlencoded"}
-        secrets = {name: value for name, value in {**form, **headers}.items() if name in _SECRETS and value}
-        return self._send(url, what, fields, urlencode(form).encode("ascii"))._replace(secrets=secrets)
+        sent = {**{name: value for name, value in form.items() if name in _SECRETS}, "": secret}
+        secrets = tuple(value for value in sent.values() if value)
+        return replace(self._send(url, what, fields, urlencode(form).encode("ascii")), secrets=secrets)
 
     def post_json(self, url: str, what: str, value: Mapping[str, Any]) -> Reply:
-        """The answer to a JSON object, never redirected. Raises AuthorizationError, CallCancelled."""
+        """The answer to a JSON object, never redirected. Raises as `get` does."""
         return self._send(url, what, {"Content-Type": "application/json"}, json.dumps(value).encode("ascii"))
 
     def checked(self, url: Any, what: str) -> Address:
@@ -128,8 +127,8 @@ class Web:
             raise AuthorizationError(f"{what} gives no answer that can be read: {error}") from None
 
 
-_SECRETS = frozenset(("Authorization", "DPoP", "assertion", "client_assertion", "client_secret", "code",
-                      "code_verifier", "refresh_token", "subject_token"))
+_SECRETS = frozenset(("assertion", "client_assertion", "client_secret", "code", "code_verifier", "refresh_token",
+                      "subject_token"))
 
 
 def is_private(host: str) -> bool:

@@ -26,6 +26,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 from ..lib.errors import McpError as McpError
 from ..lib.errors import SchemaError as SchemaError
+from ..lib.text import cut, printable
 
 RETIRED = -32002
 RESERVED = (-32768, -32000)
@@ -206,13 +207,13 @@ class BrokenOff(TransportError):
 
 
 class AuthorizationError(McpError):
-    """No access token is to be had, or none that the server takes; says why, and nothing that is secret.
+    """No access token is to be had, or none that the server takes; says why, briefly, and nothing that is secret.
 
     code: the OAuth error that an authorization server answered with, None where it is this side's finding.
     """
 
     def __init__(self, message: str, code: Optional[str] = None) -> None:
-        super().__init__(message)
+        super().__init__(cut(printable(message), 1000))
         self.code = code
 
 
