@@ -1,4 +1,4 @@
-"""A protected MCP server and its authorization server, on loopback, which do as the specification says until told not to.
+"""A protected MCP server and its authorization server, on loopback, which keep to the specification until told not to.
 
 Each is a Site: `pages` answers a path, `seen` has what came. A Realm is both, with the metadata and tokens that belong
 together; a test changes one thing of it and looks at what the client makes of that.
@@ -16,10 +16,11 @@ import unittest
 import urllib.error
 import urllib.request
 from typing import Any, Callable, Dict, List, Optional
+from unittest import mock
 from urllib.parse import parse_qs, parse_qsl, urlencode
 
 from mcp_ref import AuthorizationError, Client, OAuth
-from mcp_ref.authorization import challenges, web
+from mcp_ref.authorization import web
 
 from .stub_http import JSON, Answer, Seen
 
@@ -290,9 +291,6 @@ class OAuthCase(unittest.TestCase):
         error: AuthorizationError = caught.exception
         return error
 
-    def asked(self, realm: Realm) -> challenges.Asked:
-        return challenges.asked([("WWW-Authenticate", realm.challenge)])
-
 
 def secrets_of(realm: Realm) -> List[str]:
     """What the authorization server has given out, and been sent, that is nobody else's business."""
@@ -316,4 +314,4 @@ def sockets() -> int:
 
 def public(*private: str) -> Any:
     """Have every address of loopback but these count as everybody's."""
-    return unittest.mock.patch.object(web, "is_private", lambda host: host in private)
+    return mock.patch.object(web, "is_private", lambda host: host in private)

@@ -11,7 +11,7 @@ from mcp_ref import AuthorizationError, CallCancelled, CallHandle, Client, OAuth
 from mcp_ref.authorization.loopback import MAX_CONNECTIONS, Loopback
 from mcp_ref.transports.calls import Deadline
 
-from .fake_oauth import OAuthCase, in_turn, page
+from .fake_oauth import OAUTH, OPENID, OAuthCase, in_turn, page
 from .support import proves
 
 
@@ -69,12 +69,12 @@ class Request(OAuthCase):
     @proves("AUTHSEC-12", "AUTHSEC-14..17")
     def test_without_pkce_nothing_is_asked(self):
         for methods in (None, [], ["plain"], "S256", ["s256"]):
-            for place in ("oauth-authorization-server", "openid-configuration"):
+            for place in (OAUTH, OPENID):
                 realm = self.realm()
                 realm.idp.metadata["code_challenge_methods_supported"] = methods
                 if methods is None:
                     del realm.idp.metadata["code_challenge_methods_supported"]
-                realm.idp.pages[f"/.well-known/{place}"] = realm.idp.pages.pop("/.well-known/oauth-authorization-server")
+                realm.idp.pages[place] = realm.idp.pages.pop(OAUTH)
                 self.refused(realm, "does not list S256")
                 self.assertFalse({"/register", "/authorize", "/token"} & set(realm.idp.paths()))
 
@@ -229,8 +229,9 @@ class Listening(OAuthCase):
     @proves("AUTHSEC-10", "AUTHSEC-21", "AUTHSEC-22")
     def test_it_takes_the_one_answer(self):
         realm = self.realm()
-        stray = ["/favicon.ico", "/callback", "/callback?code=evil&state=evil", "/?state=x", b"POST /callback HTTP/1.1\r\n"
-                 b"\r\n", b"\x16\x03\x01\x00", b"GET " + b"x" * 20000, b"", b"GET /callback?state=evil\r\n\r\n"]
+        stray = ["/favicon.ico", "/callback", "/callback?code=evil&state=evil", "/?state=x",
+                 b"POST /callback HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x00",
+                 b"GET " + b"x" * 20000, b"", b"GET /callback?state=evil\r\n\r\n"]
         open_url, pages = self.browser(realm, *stray)
         self.client(realm, OAuth(open_url=open_url)).list_tools()
         self.ends()

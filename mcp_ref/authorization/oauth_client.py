@@ -1,6 +1,7 @@
 """basic/authorization, Error Handling and Step-Up: what a client does about a 401 or a 403, and which token it sends.
 
-Implements AUTH-01, AUTH-02, AUTH-14 to AUTH-16, AUTH-18 to AUTH-21, AUTH-44, AUTH-50, AUTH-70 to AUTH-77.
+Implements AUTH-01, AUTH-02, AUTH-14 to AUTH-16, AUTH-18 to AUTH-21, AUTH-44, AUTH-50, AUTH-70, AUTH-71,
+AUTH-73 to AUTH-77.
 
     Authorization   how tokens are got, and with which credentials: OAuth in login.py, the others in grants.py
     Session         one MCP server's: the token at hand, and how it is renewed, by one thread for all
