@@ -334,8 +334,9 @@ class Kept(OAuthCase):
         store = FileTokenStore(self.path)
         store.save("k", {"access": "x"})
         before = self.path.stat().st_ino
-        with mock.patch.object(token_store.json, "dump", side_effect=OSError("disk full")), self.assertRaises(OSError):
-            store.save("k", {"access": "y"})
+        with mock.patch.object(token_store.json, "dump", side_effect=OSError("disk full")):
+            with self.assertRaisesRegex(AuthorizationError, "tokens cannot be kept in .*: disk full"):
+                store.save("k", {"access": "y"})
         self.assertEqual(store.load("k"), {"access": "x"})
         self.assertEqual(len([each for each in self.path.parent.iterdir() if not each.name.endswith(".lock")]), 1)
         store.save("k", {"access": "z"})
@@ -343,6 +344,11 @@ class Kept(OAuthCase):
         store.save("k", None)
         self.assertIsNone(store.load("k"))
         store.save("k", None)
+
+    def test_a_place_where_nothing_can_be_kept(self):
+        self.path.parent.write_bytes(b"a file")
+        realm = self.realm()
+        self.refused(realm, "tokens cannot be kept in", self.oauth(realm, store=FileTokenStore(self.path)))
 
     def test_what_is_damaged_holds_nothing(self):
         store = FileTokenStore(self.path)

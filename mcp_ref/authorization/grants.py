@@ -5,7 +5,7 @@ Each asks the token endpoint once, with one grant; what is refused is an error, 
 
 from __future__ import annotations
 
-from typing import Any, Callable, Optional, Union
+from typing import Any, Callable, Dict, Optional, Union
 
 from ..base.errors import AuthorizationError
 from ..lib.text import shown
@@ -25,18 +25,7 @@ ID_JAG, ID_TOKEN = "urn:ietf:params:oauth:token-type:id-jag", "urn:ietf:params:o
 Assertion = Union[str, Callable[[], str]]
 
 
-class _Direct(Authorization):
-    """A client with credentials of its own, which no registration replaces."""
-
-    def __init__(self, client_id: str, client_secret: Optional[str] = None, **options: Any) -> None:
-        super().__init__(client_id, client_secret, **options)
-
-    def _credentials(self) -> Credentials:
-        assert self.client is not None
-        return self.client
-
-
-class ClientCredentials(_Direct):
+class ClientCredentials(Authorization):
     """Authorization of the client itself: `Client(url, auth=ClientCredentials("id", "secret"))`, or with a signer.
 
     Raises ValueError unless there is a secret or a signer. For the options see Authorization.
@@ -49,11 +38,10 @@ class ClientCredentials(_Direct):
 
     def grant(self, target: Target, deadline: Deadline) -> Granted:
         """One client_credentials request. Raises AuthorizationError."""
-        scope = {"scope": " ".join(target.scopes)} if target.scopes else {}
-        return target.granted({"grant_type": "client_credentials", **scope}, self._credentials())
+        return target.granted({"grant_type": "client_credentials", **_scope(target)}, self.client)
 
 
-class JWTBearer(_Direct):
+class JWTBearer(Authorization):
     """Authorization by a JWT that somebody else has signed (RFC 7523), such as a workload's identity.
 
     assertion: the JWT, or what gives one for each token request. For the options see Authorization.
@@ -66,9 +54,8 @@ class JWTBearer(_Direct):
 
     def grant(self, target: Target, deadline: Deadline) -> Granted:
         """One jwt-bearer request. Raises AuthorizationError."""
-        scope = {"scope": " ".join(target.scopes)} if target.scopes else {}
-        form = {"grant_type": JWT_BEARER, "assertion": self._asserted(target, deadline), **scope}
-        return target.granted(form, self._credentials())
+        form = {"grant_type": JWT_BEARER, "assertion": self._asserted(target, deadline), **_scope(target)}
+        return target.granted(form, self.client)
 
     def _asserted(self, target: Target, deadline: Deadline) -> str:
         return _given(self._assertion)
@@ -94,9 +81,8 @@ class EnterpriseManaged(JWTBearer):
         fields, headers = self._idp_client.authentication(provider)
         form = {"grant_type": TOKEN_EXCHANGE, "requested_token_type": ID_JAG, "subject_token_type": ID_TOKEN,
                 "subject_token": _given(self._assertion), "audience": target.server.issuer,
-                "resource": target.resource.resource, "client_id": self._idp_client.client_id, **fields}
-        if target.scopes:
-            form["scope"] = " ".join(target.scopes)
+                "resource": target.resource.resource, "client_id": self._idp_client.client_id, **fields,
+                **_scope(target)}
         web = Web(self._idp, self.timeout, deadline.handle)  # it was named by the user, and by no server
         reply = web.post(self._idp.url, "the identity provider", form, headers, self._idp_client.secret)
         if reply.status != 200:
@@ -107,6 +93,10 @@ class EnterpriseManaged(JWTBearer):
             raise AuthorizationError("the identity provider issued no assertion but "
                                      f"{shown(given.get('issued_token_type'))}")
         return assertion
+
+
+def _scope(target: Target) -> Dict[str, str]:
+    return {"scope": " ".join(target.scopes)} if target.scopes else {}
 
 
 def _given(assertion: Assertion) -> str:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import replace
-from typing import Dict, FrozenSet, Optional, Sequence, Set
+from typing import Callable, Dict, FrozenSet, Optional, Sequence, Set
 
 from ..base.errors import AuthorizationError, CallCancelled
 from ..lib.uri import Address
@@ -56,10 +56,14 @@ class Authorization:
         self.store = TokenStore() if store is None else store
         self.proofs = None if dpop is None else Proofs(dpop)
 
-    def session(self, server: Address) -> "Session":
-        """The authorization of one MCP server. Raises ValueError for one that no token may be sent to."""
+    def of(self, server: Address) -> "Callable[[Deadline], Attempt]":
+        """What begins the authorization of each request to an MCP server, given the time that the request has.
+
+        Raises ValueError for a server that no token may be sent to.
+        """
         web_url(server.url, "an MCP server that tokens are sent to", bare=False)
-        return Session(self, server)
+        session = Session(self, server)
+        return lambda deadline: Attempt(session, deadline)
 
     def grant(self, target: Target, deadline: Deadline) -> Granted:
         """Get a token, with nothing but credentials. deadline: that of the request, for its handle alone."""
@@ -81,10 +85,6 @@ class Session:
         self._ended = 0
         self._failure: Optional[AuthorizationError] = None
         self._in_vain: Set[FrozenSet[str]] = set()
-
-    def attempt(self, deadline: Deadline) -> "Attempt":
-        """The authorization of one request, which has until then."""
-        return Attempt(self, deadline)
 
     def at_hand(self, deadline: Deadline) -> Optional[Granted]:
         """The token to send, refreshed first where its time is over. Raises AuthorizationError."""

@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Dict, Iterator, Optional, Union
 
+from ..base.errors import AuthorizationError
 from ..lib.strict_json import NotJson, decode
 from ..transports.calls import GLANCE, Deadline
 
@@ -51,7 +52,8 @@ class TokenStore:
 class FileTokenStore(TokenStore):
     """Keeps records in a file, JSON, which it makes with its folder when there is something to keep.
 
-    path: the file; beside it stands one of the same name and `.lock`. What is no such file, or damaged, holds nothing.
+    path: the file; two of the same name and `.lock` stand beside it. What is no such file, or damaged, holds nothing.
+    Raises AuthorizationError where nothing can be kept.
     """
 
     def __init__(self, path: Union[str, "os.PathLike[str]"]) -> None:
@@ -91,15 +93,15 @@ class FileTokenStore(TokenStore):
 
     @contextmanager
     def _locked(self, suffix: str, deadline: Deadline) -> Iterator[None]:
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(f"{self._path}{suffix}", os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            while fcntl is not None:
-                try:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    break
-                except BlockingIOError:
-                    deadline.pause(GLANCE, threading.Event())
-            yield
-        finally:
-            os.close(descriptor)
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with open(os.open(f"{self._path}{suffix}", os.O_RDWR | os.O_CREAT, 0o600), "rb") as lock:
+                while fcntl is not None:
+                    try:
+                        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                        break
+                    except BlockingIOError:
+                        deadline.pause(GLANCE, threading.Event())
+                yield
+        except OSError as error:
+            raise AuthorizationError(f"tokens cannot be kept in {self._path}: {error.strerror or error}") from None

@@ -68,8 +68,9 @@ class Target(NamedTuple):
     place: Optional[str]
     proofs: Optional[Proofs]
 
-    def granted(self, form: Mapping[str, str], client: Credentials) -> Granted:
+    def granted(self, form: Mapping[str, str], client: Optional[Credentials]) -> Granted:
         """Ask the token endpoint, once. Raises AuthorizationError, whose code is the OAuth error's."""
+        assert client is not None, "whoever asks for a token is known by then"
         fields, headers = client.authentication(self.server)
         form = {**form, "resource": self.resource.resource, **fields}
         endpoint = self.server.metadata["token_endpoint"]

@@ -419,7 +419,7 @@ def _transport(server: "Union[str, Server]", headers: Headers, wire: Optional[Wi
     if isinstance(server, str):
         from ..transports.http_client import HTTPClient
 
-        return HTTPClient(server, headers, wire, auth)
+        return HTTPClient(server, headers, wire, None if auth is None else auth.of)
     if auth is not None:
         raise ValueError("auth is for servers that are reached by HTTP")
     from ..server.server import Server

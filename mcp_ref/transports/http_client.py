@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import http.client
 from contextlib import contextmanager
-from typing import Any, Dict, Iterable, Iterator, Mapping, Optional, Protocol, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, Mapping, Optional, Protocol, Tuple
 from urllib.request import Request
 
 from ..base.errors import BrokenOff, HTTPError, TransportError, received
@@ -37,18 +37,8 @@ class Attempting(Protocol):
         """Whether to send it again after a 401 or 403 with these fields."""
 
 
-class Session(Protocol):
-    """The authorization of a client at one server."""
-
-    def attempt(self, deadline: Deadline) -> Attempting:
-        """That of one request."""
-
-
-class Authorizing(Protocol):
-    """What gets tokens: authorization.oauth_client.Authorization."""
-
-    def session(self, server: Address) -> Session:
-        """That of one server."""
+Authorizing = Callable[[Address], Callable[[Deadline], Attempting]]
+"""Of a server, then of each request to it: authorization.oauth_client.Authorization.of."""
 
 
 class HTTPClient:
@@ -65,7 +55,7 @@ class HTTPClient:
     def __init__(self, url: str, headers: Headers = None, wire: Optional[Wire] = None,
                  auth: Optional[Authorizing] = None) -> None:
         self.address = Address(url)
-        self._authorized = None if auth is None else auth.session(self.address)
+        self._authorized = None if auth is None else auth(self.address)
         self.max_message = MAX_MESSAGE
         self._wire = wire
         self._given = header_source(headers)
@@ -109,7 +99,7 @@ class HTTPClient:
         fields = {"User-Agent": f"mcp_ref/{RELEASE}", **self.address.authorization(), **self._given(),
                   "Accept": f"{JSON}, {EVENT_STREAM}", "Accept-Encoding": "identity",
                   **({} if body is None else {"Content-Type": JSON}), **headers}
-        attempt = None if self._authorized is None else self._authorized.attempt(deadline)
+        attempt = None if self._authorized is None else self._authorized(deadline)
         while redirects <= MAX_REDIRECTS:
             own = {} if attempt is None else attempt.headers(method, url)
             request = Request(url, body, {**fields, **own}, method=method)
