@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Callable, Dict, FrozenSet, Optional, Sequence, Set
+from typing import Callable, Dict, FrozenSet, Iterator, Optional, Sequence, Set
 
 from ..base.errors import AuthorizationError, CallCancelled
 from ..lib.uri import Address
@@ -120,11 +121,8 @@ class Session:
 
         Of several threads one does it, and the others share what comes of it. Raises AuthorizationError.
         """
-        began, seen = time.monotonic(), self._ended
-        while not self._lock.acquire(timeout=GLANCE):
-            if deadline.handle is not None and deadline.handle.cancelled:
-                raise CallCancelled()
-        try:
+        seen = self._ended
+        with self._turn(deadline):
             if self._ended != seen and self._failure is not None:
                 raise AuthorizationError(str(self._failure), self._failure.code)
             if self._is_better(sent, asked):
@@ -137,6 +135,16 @@ class Session:
                 raise
             finally:
                 self._ended += 1
+
+    @contextmanager
+    def _turn(self, deadline: Deadline) -> Iterator[None]:
+        """One thread at a time, on nobody's clock: a login takes as long as a person does. Raises CallCancelled."""
+        began = time.monotonic()
+        while not self._lock.acquire(timeout=GLANCE):
+            if deadline.handle is not None and deadline.handle.cancelled:
+                raise CallCancelled()
+        try:
+            yield
         finally:
             self._lock.release()
             deadline.extend(time.monotonic() - began)

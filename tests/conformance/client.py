@@ -34,6 +34,11 @@ def connect(url: str, **options: Any) -> Client:
                   on_elicit=lambda question: accept({}), **era, **options)
 
 
+def begins(url: str, context: Dict[str, Any]) -> None:
+    with connect(url) as client:
+        client.discover()
+
+
 def lists(url: str, context: Dict[str, Any]) -> None:
     with connect(url) as client:
         client.list_tools()
@@ -138,7 +143,7 @@ def is_a_workload(url: str, context: Dict[str, Any]) -> None:
 
 
 SCENARIOS: Dict[str, Run] = {
-    "initialize": lists,
+    "initialize": begins,
     "tools_call": calls("add_numbers", a=5, b=3),
     "elicitation-sep1034-client-defaults": calls("test_client_elicitation_defaults"),
     "sse-retry": calls("test_reconnection"),
