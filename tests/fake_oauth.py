@@ -69,6 +69,7 @@ class Site:
 
         class Server(http.server.ThreadingHTTPServer):
             request_queue_size = 64
+            daemon_threads = False  # so that server_close waits for them
 
         self._server = Server((host, 0), Handler)
         self.url = f"http://{host}:{self._server.server_address[1]}"

@@ -68,6 +68,7 @@ class Needs(unittest.TestCase):
         self.assertEqual(wanted(r'Basic realm="x, Bearer", Bearer error="invalid_token", scope="s,\"t\""'),
                          Asked(('s,"t"',), None, "invalid_token"))
         self.assertEqual(wanted('Basic realm="x", scope="no"', "Bearer scope=yes"), Asked(("yes",)))
+        self.assertEqual(wanted("Basic scope=no, error=no, Bearer"), Asked())
 
     def test_names_are_whole(self):
         self.assertEqual(wanted('Bearer not_resource_metadata="https://evil/"'), Asked())

@@ -40,6 +40,11 @@ class ResourceMetadata(OAuthCase):
         realm.metadata["resource"] = realm.site.url
         realm.challenge = None
         self.assertEqual(self.looked_at(realm), [PRM])
+        del realm.site.pages[PRM]
+        realm.idp.good.clear()
+        realm.site.seen.clear()
+        self.refused(realm, "answered 404")
+        self.assertEqual([seen.path for seen in realm.site.seen if seen.method == "GET"], [PRM])
 
     def test_the_place_of_the_challenge_is_the_only_one(self):
         realm = self.realm()

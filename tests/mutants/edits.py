@@ -5,6 +5,8 @@ The old text stands exactly once in the module; as little of it as names the pla
 
 from typing import Dict, List, Tuple
 
+from .oauth import OAUTH
+
 Edits = List[Tuple[str, str]]
 
 LADDER: Edits = [
@@ -403,4 +405,5 @@ EDITS: Dict[str, Tuple[str, Edits]] = {
     "patterns/sampling.py": ("test_questions.Sampling test_lists test_mrtr", PATTERNS_SAMPLING),
     "server/elicitation.py": ("test_mrtr test_mrtr_binding", SERVER_ELICITATION),
     "lib/json_schema/compile.py": ("test_json_schema.Refusals", LIB_JSON_SCHEMA_COMPILE),
+    **OAUTH,
 }
