@@ -90,7 +90,7 @@ class OfTheClient(OAuthCase):
         realm.challenge = 'Bearer scope="a b"'
         self.client(realm, ClientCredentials("me", "secret")).list_tools()
         self.assertEqual(realm.token_requests, [
-            {"grant_type": "client_credentials", "scope": "a b", "resource": realm.url}])
+            {"grant_type": "client_credentials", "scope": "a b", "resource": realm.url, "client_id": "me"}])
         self.assertEqual(realm.idp.seen[-1].header("Authorization"), "Basic bWU6c2VjcmV0")
         self.assertNotIn("/register", realm.idp.paths())
         self.assertEqual(realm.logins, [])
@@ -161,7 +161,8 @@ class OfAnAssertion(OAuthCase):
             "subject_token": "the-id-token", "subject_token_type": "urn:ietf:params:oauth:token-type:id_token",
             "audience": realm.idp.issuer, "resource": realm.url, "client_id": "idp-me", "scope": "chat"}])
         self.assertEqual(realm.token_requests, [
-            {"grant_type": self.BEARER, "assertion": "the-jag", "scope": "chat", "resource": realm.url}])
+            {"grant_type": self.BEARER, "assertion": "the-jag", "scope": "chat", "resource": realm.url,
+             "client_id": "me"}])
         self.assertEqual(realm.idp.seen[-1].header("Authorization"), "Basic bWU6c2VjcmV0")
 
     def test_what_the_provider_says_no_to(self):

@@ -136,7 +136,7 @@ class Authentication(OAuthCase):
         form = realm.token_requests[0]
         return seen.header("Authorization"), form.get("client_id"), form.get("client_secret"), form
 
-    BASIC = ("Basic aWQrJTJCOnNlJTNBY3JldA==", None, None)  # id+%2B:se%3Acret
+    BASIC = ("Basic aWQrJTJCOnNlJTNBY3JldA==", "id +", None)  # id+%2B:se%3Acret
     POSTED = (None, "id +", "se:cret")
     NONE = (None, "id +", None)
 

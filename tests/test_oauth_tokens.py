@@ -1,6 +1,7 @@
 """basic/authorization, tokens in time: refreshed, stepped up, shared by threads and processes, kept in a store."""
 
 import concurrent.futures
+import contextlib
 import json
 import os
 import stat
@@ -389,6 +390,25 @@ class Kept(OAuthCase):
         realm.idp.good.clear()
         for client in clients:
             client.list_tools()
+        self.assertEqual([form["grant_type"] for form in realm.token_requests], ["authorization_code", "refresh_token"])
+
+    def test_what_another_refreshes_at_that_very_moment_is_taken(self):
+        class Overtaken(TokenStore):
+            meanwhile = list.clear
+
+            @contextlib.contextmanager
+            def alone(self, deadline):
+                hook, self.meanwhile = self.meanwhile, list.clear
+                hook([])
+                yield
+
+        realm, store = self.realm(), Overtaken()
+        first, second = (self.client(realm, self.oauth(realm, store=store)) for _ in range(2))
+        first.list_tools()
+        second.list_tools()
+        realm.idp.good.clear()
+        store.meanwhile = lambda _: second.list_tools()
+        first.list_tools()
         self.assertEqual([form["grant_type"] for form in realm.token_requests], ["authorization_code", "refresh_token"])
 
     @unittest.skipUnless(find_spec("fcntl"), "without fcntl there is no lock between processes")

@@ -42,7 +42,10 @@ class Credentials:
     expires: float = 0
 
     def authentication(self, server: AuthorizationServer) -> Tuple[Dict[str, str], Dict[str, str]]:
-        """The form and header fields that authenticate a token request. Raises AuthorizationError."""
+        """The form and header fields that authenticate a token request. Raises AuthorizationError.
+
+        The client_id stands in the form beside HTTP Basic too, since some servers look for it there alone.
+        """
         method = self.method or self._method(server)
         if method == PRIVATE_KEY_JWT and self.signer is not None:
             assertion = self.signer.assertion(self.client_id, server.issuer)
@@ -53,7 +56,7 @@ class Credentials:
             return {"client_id": self.client_id, "client_secret": self.secret}, {}
         if method == BASIC:
             pair = f"{quote_plus(self.client_id)}:{quote_plus(self.secret)}"
-            return {}, {"Authorization": "Basic " + base64_text(pair.encode("ascii"))}
+            return {"client_id": self.client_id}, {"Authorization": "Basic " + base64_text(pair.encode("ascii"))}
         raise AuthorizationError(f"the client was registered to authenticate by {shown(method)}, which it cannot")
 
     def _method(self, server: AuthorizationServer) -> str:
