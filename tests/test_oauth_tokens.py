@@ -142,6 +142,8 @@ class Lifetime(OAuthCase):
             client.list_tools()
             client.list_tools()
             self.assertEqual(len(realm.logins), 1, given)
+            if given not in (True, 0.5):  # a time that may be over already
+                self.assertEqual(len(realm.token_requests), 1, given)
 
 
 class StepUp(OAuthCase):
@@ -370,6 +372,7 @@ class Kept(OAuthCase):
                       {**good, "scopes": 3}, {**good, "expires": "soon"}, {}, {**good, "kind": None}):
             store.save(key, wrong)
             realm.idp.refreshing.clear()
+            realm.idp.good.clear()
             self.client(realm, self.oauth(realm, store=store)).list_tools()
         store.save(f"client {realm.idp.issuer}", {"what": "is this"})
         store.save(key, None)

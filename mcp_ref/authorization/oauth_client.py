@@ -72,7 +72,7 @@ class Authorization:
 
     def credentials(self, server: AuthorizationServer) -> Optional[Credentials]:
         """What is known by this authorization server, None for nothing as yet."""
-        return self.client or registered(self.store, server, None)
+        return self.client or registered(self.store, server)
 
 
 class Session:

@@ -87,16 +87,14 @@ def document_url(url: str) -> str:
     return url
 
 
-def registered(store: TokenStore, server: AuthorizationServer, redirect_uri: Optional[str]) -> Optional[Credentials]:
-    """The credentials of an earlier registration with this issuer, for this redirect URI where one is fixed."""
+def registered(store: TokenStore, server: AuthorizationServer) -> Optional[Credentials]:
+    """The credentials of an earlier registration with this issuer, None where there is none that still holds."""
     held = store.load(_key(server.issuer))
     try:
         found = None if held is None else Credentials(**held)
     except TypeError:
         return None
-    if found is None or 0 < found.expires <= time.time() or redirect_uri not in (None, found.redirect_uri):
-        return None
-    return found
+    return None if found is None or 0 < found.expires <= time.time() else found
 
 
 def register(web: Web, store: TokenStore, server: AuthorizationServer, name: str, redirect_uri: str) -> Credentials:

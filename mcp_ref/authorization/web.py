@@ -110,7 +110,7 @@ class Web:
         except ValueError as error:
             raise AuthorizationError(str(error)) from None
         host = address.origin[1]
-        if self._public and (address.loopback or is_private(host)):
+        if self._public and is_private(host):
             raise AuthorizationError(f"{what} would be at {shown(host)}, a private address named by a public server")
         return address
 
@@ -134,10 +134,9 @@ _SECRETS = frozenset(("assertion", "client_assertion", "client_secret", "code", 
 def is_private(host: str) -> bool:
     """Whether this is an IP address that is not everybody's, or a name of this machine; no for any other name."""
     try:
-        address: Any = ipaddress.ip_address(host.partition("%")[0])
+        return not ipaddress.ip_address(host.partition("%")[0]).is_global
     except ValueError:
         return is_loopback(host)
-    return not (getattr(address, "ipv4_mapped", None) or address).is_global
 
 
 def _resolves_privately(host: str) -> bool:
