@@ -134,7 +134,7 @@ _SECRETS = frozenset(("assertion", "client_assertion", "client_secret", "code", 
 def is_private(host: str) -> bool:
     """Whether this is an IP address that is not everybody's, or a name of this machine; no for any other name."""
     try:
-        return not ipaddress.ip_address(host.partition("%")[0]).is_global
+        return not ipaddress.ip_address(host).is_global
     except ValueError:
         return is_loopback(host)
 

@@ -183,7 +183,6 @@ WEB: Edits = [
     (', "": secret}', "}"),
     ("Address(web_url(url, f\"the URL of {what}\", bare=False))", "Address(url)"),
     ("Deadline(self._timeout, self._handle)", "Deadline(30.0, self._handle)"),
-    ('host.partition("%")[0]', "host"),
     ("return all(map(is_private, found))", "return any(map(is_private, found))"),
 ]
 
