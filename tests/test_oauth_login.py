@@ -7,7 +7,7 @@ import urllib.request
 from unittest import mock
 from urllib.parse import parse_qsl, urlsplit
 
-from mcp_ref import AuthorizationError, CallCancelled, CallHandle, Client, OAuth, Server
+from mcp_ref import AuthorizationError, CallCancelled, CallHandle, Client, OAuth, Server, Timeout
 from mcp_ref.authorization.loopback import MAX_CONNECTIONS, Loopback
 from mcp_ref.transports.calls import Deadline
 
@@ -286,6 +286,15 @@ class Listening(OAuthCase):
             self.assertEqual(idle[0].recv(1), b"", "the oldest has not given way")
             for each in idle:
                 each.close()
+
+    def test_a_head_without_end_is_not_kept(self):
+        with Loopback() as listener:
+            place = urlsplit(listener.redirect_uri)
+            with socket.create_connection((place.hostname, place.port), 10) as endless:
+                endless.sendall(b"GET /" + b"x" * 20000)
+                with self.assertRaises(Timeout):
+                    listener.answer("s", Deadline(0.5))
+                self.assertEqual(endless.recv(12), b"HTTP/1.1 400")
 
     def test_what_a_person_takes_is_not_the_servers_time(self):
         realm = self.realm()
