@@ -108,6 +108,11 @@ class Metadata(BadCase):
             "no authorization endpoint": ("the authorization endpoint must be", says(authorization_endpoint=None)),
             "a number to register at": ("the registration endpoint must be", says(registration_endpoint=7))})
 
+    def test_that_no_login_would_lead_anywhere_is_found_before_it(self):
+        for endpoint in (None, "http://as.example/token"):
+            realm, _ = self.bad("the token endpoint must be", says(token_endpoint=endpoint))
+            self.assertEqual(realm.logins, [])
+
     @proves("AUTHSEC-08", "AUTHSEC-09")
     def test_http_where_https_is_due(self):
         self.each({

@@ -107,6 +107,12 @@ class ServerMetadata(OAuthCase):
         self.assertEqual(self.tried("", OAUTH), [OAUTH])
         self.assertEqual(self.tried("", OPENID), [OAUTH, OPENID])
 
+    def test_no_other_place_is_tried(self):
+        realm = self.realm()
+        del realm.idp.pages[OAUTH]
+        self.refused(realm, "answered 404")
+        self.assertEqual(realm.idp.paths(), [OAUTH, OPENID])
+
     def test_an_issuer_with_a_path(self):
         order = [OAUTH + "/t/1", OPENID + "/t/1", "/t/1" + OPENID]
         for number, place in enumerate(order, 1):
