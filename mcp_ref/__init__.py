@@ -13,9 +13,14 @@ from typing import TYPE_CHECKING, Any, List
 from .base.versioning import RELEASE
 
 if TYPE_CHECKING:
+    from .authorization.dpop import Signer
+    from .authorization.grants import ClientCredentials, EnterpriseManaged, JWTBearer
     from .authorization.introspection import Introspection
+    from .authorization.login import OAuth
     from .authorization.resource_server import ResourceServer, static_tokens
+    from .authorization.token_store import FileTokenStore, TokenStore
     from .base.errors import (
+        AuthorizationError,
         CallCancelled,
         HTTPError,
         McpError,
@@ -49,6 +54,10 @@ _DEFINED_IN = {
     "sampling": ".patterns.mrtr", "roots": ".patterns.mrtr",
     "ResourceServer": ".authorization.resource_server", "static_tokens": ".authorization.resource_server",
     "Introspection": ".authorization.introspection",
+    "OAuth": ".authorization.login", "ClientCredentials": ".authorization.grants",
+    "JWTBearer": ".authorization.grants", "EnterpriseManaged": ".authorization.grants",
+    "Signer": ".authorization.dpop", "TokenStore": ".authorization.token_store",
+    "FileTokenStore": ".authorization.token_store", "AuthorizationError": ".base.errors",
     "UnixBus": ".transports.bus", "HTTPServer": ".transports.http_server", "Limits": ".transports.http_server",
     "Client": ".client.client", "CallHandle": ".transports.calls", "CallCancelled": ".base.errors",
     "accept": ".client.elicitation", "decline": ".client.elicitation", "cancel": ".client.elicitation",
@@ -58,9 +67,10 @@ _DEFINED_IN = {
 }
 
 __all__ = [
-    "CallCancelled", "CallHandle", "Client", "Context", "HTTPError", "HTTPServer", "InputRequired", "Introspection",
-    "Limits", "McpError", "PromptResult", "ProtocolError", "ResourceNotFound", "ResourceServer", "SchemaError",
-    "Server", "Timeout", "ToolError", "ToolResult", "TransportError", "UnixBus", "accept", "assistant", "cancel",
+    "AuthorizationError", "CallCancelled", "CallHandle", "Client", "ClientCredentials", "Context", "EnterpriseManaged",
+    "FileTokenStore", "HTTPError", "HTTPServer", "InputRequired", "Introspection", "JWTBearer", "Limits", "McpError",
+    "OAuth", "PromptResult", "ProtocolError", "ResourceNotFound", "ResourceServer", "SchemaError", "Server", "Signer",
+    "Timeout", "TokenStore", "ToolError", "ToolResult", "TransportError", "UnixBus", "accept", "assistant", "cancel",
     "content", "decline", "form", "link", "roots", "sampling", "static_tokens", "user",
 ]
 

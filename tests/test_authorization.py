@@ -308,7 +308,7 @@ class Metadata(unittest.TestCase):
         self.assertTrue(reply.headers["WWW-Authenticate"].endswith(', realm="travel"'))
 
 
-@proves("AUTH-49", "AUTH-59", "AUTH-60")
+@proves("AUTH-49", "AUTH-59", "AUTH-60", "C086")
 class OverSockets(unittest.TestCase):
     """C086, as listed."""
 

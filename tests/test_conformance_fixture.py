@@ -3,11 +3,16 @@
 import contextlib
 import io
 import json
+import os
+import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 from .conformance import __main__ as runner
+from .conformance import client as client_fixture
+from .conformance import clients
 from .conformance.server import server
 from .support import RawClient, call, message, post
 
@@ -105,6 +110,58 @@ class Runner(unittest.TestCase):
                 counted = runner.report({**{f"s{i}": good for i in range(number)}, "tasks-wire": []}, 3)
             self.assertEqual(counted, expected)
             self.assertIn("not scored tasks-wire: 0 of 0 checks passed", said.getvalue())
+
+
+class ClientHalf(unittest.TestCase):
+    """The client's runner believes neither the suite's exit status nor the client's alone."""
+
+    def test_objections(self):
+        good = check("SUCCESS")
+        for checks, ending, scenario, expected in [
+            ([good, check("INFO"), check("SKIPPED")], "done", "tools_call", None),
+            ([good], "failed: AuthorizationError: no", "auth/iss-normalized", None),
+            ([good, check("FAILURE", errorMessage="no")], "done", "tools_call", "a-check (failure): no"),
+            ([good, check("WARNING", description="hm")], "done", "tools_call", "a-check (warning): hm"),
+            ([good, check("UNHEARD-OF", description="hm")], "done", "tools_call", "a-check (unheard-of): hm"),
+            ([check("INFO"), check("SKIPPED")], "done", "tools_call", "no check passed"),
+            ([], "done", "tools_call", "no check passed"),
+            ([good], "failed: McpError: no", "tools_call", "the client ended so: failed: McpError: no"),
+            ([good], "", "auth/iss-normalized", "the client ended so: without a word"),
+            ([good], "Killed", "auth/iss-normalized", "the client ended so: Killed"),
+        ]:
+            with self.subTest(checks=checks, ending=ending):
+                self.assertEqual(clients.objection(scenario, clients.Result(checks, ending)), expected)
+
+    def test_results_of_scenarios_in_folders(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("auth/a-b-2026-07-28T00-00-01-000Z", "c-2026-07-28T00-00-00-000Z", "other"):
+                made = Path(folder, name)
+                made.mkdir(parents=True)
+                (made / "stdout.txt").write_text("said\ndone\n", encoding="utf-8")
+            Path(folder, "auth/a-b-2026-07-28T00-00-01-000Z", "checks.json").write_text("[{}]", encoding="utf-8")
+            self.assertEqual(clients.results(Path(folder)), {"auth/a-b": ([{}], "done"), "c": ([], "done")})
+
+    def test_fewer_scenarios_than_expected_fail(self):
+        good = clients.Result([check("SUCCESS")], "done")
+        bad = clients.Result([check("FAILURE", errorMessage="no")], "done")
+        for found, expected, counts in (({"a": good, "b": good}, 2, (2, 0)), ({"a": good, "b": bad}, 2, (1, 1)),
+                                        ({"a": good}, 3, (1, 2)), ({}, 39, (0, 39))):
+            with contextlib.redirect_stdout(io.StringIO()) as said:
+                self.assertEqual(clients.report(found, expected), counts)
+            self.assertEqual(said.getvalue().count("FAILED"), (counts[1] > 0))
+
+    def test_the_fixture_says_how_it_ended(self):
+        def fails(url, context):
+            raise client_fixture.McpError("not today")
+
+        named = mock.patch.dict(os.environ, MCP_CONFORMANCE_SCENARIO="a")
+        called = mock.patch.object(sys, "argv", ["client", "http://h/"])
+        for run, status, said in ((lambda url, context: None, 0, "done\n"),
+                                  (fails, 1, "failed: McpError: not today\n")):
+            with mock.patch.dict(client_fixture.SCENARIOS, a=run), named, called:
+                with contextlib.redirect_stdout(io.StringIO()) as told:
+                    self.assertEqual(client_fixture.main(), status)
+            self.assertEqual(told.getvalue(), said)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ Implements BASE-13, BASE-14, BASE-16, BASE-18 to BASE-20, BASE-22, BASE-23, META
       TransportError       the peer cannot be reached, or what it sent is not MCP
         Unreachable        no connection came about, so nothing of the request was sent
         BrokenOff          the connection ended before the answer was whole
+      AuthorizationError   no access token is to be had, or none that the server takes
       TooManyRounds        a server that goes on asking beyond the bound
       ToolError            a tool's own failure, told to the model
       SchemaError          a JSON Schema that cannot be used
@@ -25,6 +26,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 from ..lib.errors import McpError as McpError
 from ..lib.errors import SchemaError as SchemaError
+from ..lib.text import cut, printable
 
 RETIRED = -32002
 RESERVED = (-32768, -32000)
@@ -203,6 +205,17 @@ class Unreachable(TransportError):
 
 class BrokenOff(TransportError):
     """The connection ended before the answer was whole: whether the peer acted on the request is not known."""
+
+
+class AuthorizationError(McpError):
+    """No access token is to be had, or none that the server takes; says why, briefly, and nothing that is secret.
+
+    code: the OAuth error that an authorization server answered with, None where it is this side's finding.
+    """
+
+    def __init__(self, message: str, code: Optional[str] = None) -> None:
+        super().__init__(cut(printable(message), 1000))
+        self.code = code
 
 
 class TooManyRounds(McpError):

@@ -42,6 +42,7 @@ from ..transports.calls import Deadline, Headers, Wire
 from .era import AGAIN, DISCOVER, GET, GO_ON, INITIALIZE, SPAWN, STOP, Evidence, Row, judge
 
 if TYPE_CHECKING:
+    from ..authorization.oauth_client import Authorization
     from ..legacy.client import Session
     from ..server.server import Server
     from ..transports.http_client import HTTPClient
@@ -261,8 +262,10 @@ def _unspoken(row: Row, evidence: Evidence, refused: Optional[McpError]) -> McpE
 
 
 def transport_to(server: "Union[str, Sequence[str], Server]", headers: Headers, wire: Optional[Wire],
-                 **process: Any) -> Transport:
+                 auth: "Optional[Authorization]" = None, **process: Any) -> Transport:
     """The way to a server: by HTTP for a URL. Each is loaded where it is used; the others need not be there."""
+    if auth is not None and not isinstance(server, str):
+        raise ValueError("auth is for servers that are reached by HTTP")
     if isinstance(server, (list, tuple)):
         from ..transports.stdio_client import StdioClient
 
@@ -274,7 +277,7 @@ def transport_to(server: "Union[str, Sequence[str], Server]", headers: Headers, 
     if isinstance(server, str):
         from ..transports.http_client import HTTPClient
 
-        return HTTPClient(server, headers, wire)
+        return HTTPClient(server, headers, wire, None if auth is None else auth.of)
     from ..server.server import Server
     from ..transports.memory import Memory
 

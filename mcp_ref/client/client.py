@@ -61,6 +61,7 @@ from .subscription import Listener
 from .tools import KnownTool, check_output, known
 
 if TYPE_CHECKING:
+    from ..authorization.oauth_client import Authorization
     from ..legacy.client import Session
     from ..server.server import Server
 
@@ -90,12 +91,13 @@ class Client:
     max_rounds: input_required results that one call goes along with.
     extensions: identifier to settings of the extensions it supports, as {"com.example/map": {}}, which it declares.
     validate_output: whether structuredContent is held against the outputSchema of its tool.
+    auth: gets the access tokens that an HTTP server asks for, see authorization.login.OAuth.
     env, cwd, stderr, restart: of a stdio server's process, see transports.stdio_client; `close` ends it.
 
     Raises ValueError for an argument that cannot be used. Every method that calls the server raises ProtocolError
-    (or a subclass) for the error it answers with, and otherwise HTTPError, Timeout, TransportError, InvalidParams
-    for a callback's answer that was not sent, or TooManyRounds. The `note` of the first two says so where the answer
-    shows that the server speaks an older era.
+    (or a subclass) for the error it answers with, and otherwise HTTPError, Timeout, TransportError, AuthorizationError
+    where no token is to be had, InvalidParams for a callback's answer that was not sent, or TooManyRounds. The `note`
+    of the first two says so where the answer shows that the server speaks an older era.
     """
 
     versions: Tuple[str, ...] = versioning.MODERN
@@ -108,9 +110,10 @@ class Client:
                  send_client_info: bool = True,
                  elicit_modes: Sequence[str] = mrtr.MODES, wire: Optional[Wire] = None,
                  extensions: Optional[Mapping[str, Mapping[str, Any]]] = None, validate_output: bool = True,
-                 env: Optional[Mapping[str, str]] = None, cwd: "Union[str, os.PathLike[str], None]" = None,
-                 stderr: Optional[TextIO] = None, restart: bool = False) -> None:
-        self._transport = transport_to(server, headers, wire, env=env, cwd=cwd, stderr=stderr, restart=restart)
+                 auth: "Optional[Authorization]" = None, env: Optional[Mapping[str, str]] = None,
+                 cwd: "Union[str, os.PathLike[str], None]" = None, stderr: Optional[TextIO] = None,
+                 restart: bool = False) -> None:
+        self._transport = transport_to(server, headers, wire, auth, env=env, cwd=cwd, stderr=stderr, restart=restart)
         self.timeout = Deadline(self._transport.timeout if timeout is None else timeout).seconds
         self.max_rounds = max_rounds
         self.validate_output = validate_output

@@ -15,7 +15,7 @@ import socket
 import urllib.error
 import zlib
 from contextlib import contextmanager, suppress
-from typing import Any, Iterator, Mapping, Optional, Union
+from typing import Any, Callable, Iterator, Mapping, Optional, Union
 
 from ..base.errors import BrokenOff, TransportError, Unreachable
 from ..lib.text import shown
@@ -42,6 +42,7 @@ class Exchange:
         self.deadline = deadline
         self.connection: Optional[Connection] = None
         self.connecting: Optional[socket.socket] = None
+        self.barred: Optional[Callable[[str], bool]] = None  # addresses that the server's name may not have
         self.sent, self.received = bytearray(), bytearray()
         self.headers: Any = {}  # of the response, once it is there: a mapping whose names have no case
         self.last_event_id: Optional[str] = None
@@ -76,6 +77,10 @@ class Exchange:
             connection.keep()
         else:
             connection.close()
+
+    def is_barred(self, host: str, place: str) -> bool:
+        """Whether the server, and not a proxy, would be reached at an address that is barred."""
+        return self.barred is not None and host == self._address.origin[1] and self.barred(place)
 
     def record(self, part: bytearray, data: Union[bytes, memoryview]) -> None:
         """Add octets to `sent` or `received`, if anybody wants them."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import http.client
 import weakref
 from contextlib import contextmanager
-from typing import Any, Iterator, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, Mapping, Optional, Protocol, Tuple
 
 from ..base.errors import BrokenOff, HTTPError, TransportError, received
 from ..base.versioning import RELEASE
@@ -31,18 +31,35 @@ REPEATABLE = frozenset(("tools/list", "prompts/list", "resources/list", "resourc
 SHOWN_BODY = 300
 
 
+class Attempting(Protocol):
+    """The authorization of one request: authorization.oauth_client.Attempt."""
+
+    def headers(self, method: str, url: str) -> Dict[str, str]:
+        """The fields to send it with."""
+
+    def challenged(self, status: int, fields: Iterable[Tuple[str, str]], method: str, url: str) -> bool:
+        """Whether to send it again after a 401 or 403 with these fields."""
+
+
+Authorizing = Callable[[Address], Callable[[Deadline], Attempting]]
+"""Of a server, then of each request to it: authorization.oauth_client.Authorization.of."""
+
+
 class HTTPClient:
     """Sends messages to one MCP endpoint. Any number of threads may use it at once.
 
     url: http or https; user and password in it are sent as Basic authorization and never shown. headers: sent with
     every request, or what makes them for each. wire: called after each HTTP exchange, see
-    transports.connection.Exchange. Raises ValueError for a URL or a header that cannot be used.
+    transports.connection.Exchange. auth: gets the token that each request is sent with. Raises ValueError for a URL or
+    a header that cannot be used.
     """
 
     timeout = 60.0
 
-    def __init__(self, url: str, headers: Headers = None, wire: Optional[Wire] = None) -> None:
+    def __init__(self, url: str, headers: Headers = None, wire: Optional[Wire] = None,
+                 auth: Optional[Authorizing] = None) -> None:
         self.address = Address(url)
+        self._authorized = None if auth is None else auth(self.address)
         self.max_message = MAX_MESSAGE
         self._wire = wire
         self._pool = Pool(direct=self.address.loopback)
@@ -96,21 +113,30 @@ class HTTPClient:
                  repeatable: bool = False) -> Iterator[Tuple[Exchange, http.client.HTTPResponse]]:
         """One HTTP exchange with the endpoint, or another url of its origin; gives it and its response.
 
-        repeatable: whether a POST may be sent again where a kept connection turns out to be dead. Raises Timeout,
-        Unreachable, HTTPError for a redirect that is not followed, and TransportError.
+        It is made again where a redirect is followed, and where the client has been authorized meanwhile. repeatable:
+        whether a POST may be sent again where a kept connection turns out to be dead. Raises Timeout, Unreachable,
+        HTTPError for a redirect that is not followed, and TransportError; with authorization also AuthorizationError,
+        and what a 401 or 403 carries.
         """
-        url = url or self.address.url
+        url, redirects = url or self.address.url, 0
         fields = {"User-Agent": f"mcp_ref/{RELEASE}", **self.address.authorization(), **self._given(),
                   "Accept": f"{JSON}, {EVENT_STREAM}", "Accept-Encoding": "identity",
                   **({} if body is None else {"Content-Type": JSON}), **headers}
-        for _ in range(MAX_REDIRECTS + 1):
+        attempt = None if self._authorized is None else self._authorized(deadline)
+        while redirects <= MAX_REDIRECTS:
+            own = {} if attempt is None else attempt.headers(method, url)
             with Exchange(self.address, deadline, self._wire, self._pool) as exchange:
-                response = exchange.open(method, url, body, fields, repeatable or method != "POST")
+                response = exchange.open(method, url, body, {**fields, **own}, repeatable or method != "POST")
                 again = self._redirect(response, url)
-                if again is None:
+                if again is None and (attempt is None or response.status not in (401, 403)):
                     yield exchange, response
                     return
-            url = again
+                refused = None if again is not None else self._refusal(exchange, response, "")
+            if again is not None:
+                url, redirects = again, redirects + 1
+            elif attempt is not None and not attempt.challenged(response.status, response.headers.items(), method, url):
+                assert refused is not None
+                raise refused
         raise TransportError(f"{self.address} redirects more than {MAX_REDIRECTS} times")
 
     def events(self, exchange: Exchange, response: http.client.HTTPResponse) -> Iterator[sse.Event]:

@@ -183,8 +183,8 @@ class Connection(http.client.HTTPConnection):
         self._create_connection = self._first_that_answers
 
     def begin(self, exchange: Any, keep: Any = None) -> None:
-        """What follows belongs to this exchange.Exchange, whose module knows this one. keep: called when its response is
-        read and the next may come."""
+        """What follows belongs to this exchange.Exchange, whose module knows this one. keep: called when its response
+        is read and the next may come."""
         self.exchange, self._keep = exchange, keep
         self.begun = self.answered = self.surplus = self._answering = False
         self.patient = True
@@ -203,6 +203,9 @@ class Connection(http.client.HTTPConnection):
     def _first_that_answers(self, address: Tuple[str, int], *_: Any) -> socket.socket:
         failure = OSError("the name has no address")
         for family, kind, protocol, _name, place in socket.getaddrinfo(*address, 0, socket.SOCK_STREAM):
+            if self.exchange.is_barred(address[0], str(place[0])):
+                failure = OSError("its address is a private one")
+                continue
             made = socket.socket(family, kind, protocol)
             try:
                 self.exchange.connecting = made

@@ -5,6 +5,8 @@ The old text stands exactly once in the module; as little of it as names the pla
 
 from typing import Dict, List, Tuple
 
+from .oauth import OAUTH
+
 Edits = List[Tuple[str, str]]
 
 LADDER: Edits = [
@@ -907,4 +909,5 @@ EDITS: Dict[str, Tuple[str, Edits]] = {
         "test_stdio_client.Subscriptions test_stdio_client.Endings test_stdio_client.Shutdown",
         TRANSPORTS_STDIO_CLIENT),
     "cli/program.py": ("test_stdio_client.CommandLine", CLI_PROGRAM),
+    **OAUTH,
 }
