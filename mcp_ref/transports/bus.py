@@ -113,17 +113,17 @@ class UnixBus:
     def close(self) -> None:
         """Hear nothing any more; what is published goes out all the same."""
         with self._lock:
-            own, self._own, self._hearers = self._own, None, []
-            if own is not None and self._pid == os.getpid():
-                self._pid = 0
-                place = own.getsockname()
-                try:
-                    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
-                        sender.setblocking(False)
-                        sender.sendto(b"", place)  # wakes the thread, unless it is awake
-                except OSError:
-                    pass
-                _forget(place)
+            own, ours = self._own, self._pid == os.getpid()
+            place = own.getsockname() if own is not None and ours else ""
+            self._own, self._pid, self._hearers = None, 0, []
+        if place:
+            try:
+                with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+                    sender.setblocking(False)
+                    sender.sendto(b"", place)  # wakes the thread, unless it is awake
+            except OSError:
+                pass
+            _forget(place)
 
     def _read(self, own: socket.socket) -> None:
         while True:

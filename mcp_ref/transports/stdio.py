@@ -1,6 +1,6 @@
 """basic/transports/stdio: the server's side. One message is one line, on one channel for all of them.
 
-Implements STDIO-01, STDIO-03, STDIO-05, STDIO-08, STDIO-10, STDIO-11, STDIO-15, TRANS-08.
+Implements STDIO-01, STDIO-05, STDIO-08, STDIO-10, STDIO-11, STDIO-15, TRANS-08.
 
 It moves lines and decides nothing: of a line it makes a Request, which climbs the ladder without what only HTTP has,
 and sends the Answer. A line is octets up to a \\n (a \\r before it is white space of JSON), so that no character in a
