@@ -1,93 +1,58 @@
 """`python3 -m tests [NAME …]`: run all tests, or the modules named, and close with `N passed, N failed`."""
 
-import logging
-import signal
+import multiprocessing
+import os
 import sys
 import unittest
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
 from . import record
+from .running import begin, closing, run, work
+
+SLOW = ("test_readme", "test_stdio_client", "test_stdio", "test_selector", "test_package", "test_cli", "test_workers")
+"""The modules to begin with, so that none of them is the last one running."""
 
 
-class Result(unittest.TextTestResult):
-    """Counts each test once, whatever its subtests did: `counts` of passed, failed and skipped are all tests run.
-
-    What goes wrong outside of a test, in setUpClass say, counts as a test that failed. A test of which only some
-    subtests are skipped has passed.
-    """
-
-    def __init__(self, *arguments, **options):
-        super().__init__(*arguments, **options)
-        self.counts = Counter(passed=0, failed=0, skipped=0)
-        self._outcome = None
-
-    def startTest(self, test):
-        super().startTest(test)
-        self._outcome = "passed"
-
-    def stopTest(self, test):
-        super().stopTest(test)
-        self.counts[self._outcome] += 1
-        self._outcome = None
-
-    def _note(self, outcome):
-        if self._outcome is None:
-            self.counts[outcome] += 1
-        elif self._outcome != "failed":
-            self._outcome = outcome
-
-    def addError(self, test, error):
-        super().addError(test, error)
-        self._note("failed")
-
-    def addFailure(self, test, error):
-        super().addFailure(test, error)
-        self._note("failed")
-
-    def addUnexpectedSuccess(self, test):
-        super().addUnexpectedSuccess(test)
-        self._note("failed")
-
-    def addSubTest(self, test, subtest, error):
-        super().addSubTest(test, subtest, error)
-        if error is not None:
-            self._note("failed")
-
-    def addSkip(self, test, reason):
-        super().addSkip(test, reason)
-        if not hasattr(test, "test_case"):  # that of a subtest
-            self._note("skipped")
+def SLOW_FIRST(module):
+    """A key to sort modules by."""
+    return SLOW.index(module) if module in SLOW else len(SLOW), module
 
 
-def run(suite, stream):
-    """The Result of a suite; details go to the stream."""
-    return unittest.TextTestRunner(stream=stream, verbosity=1, buffer=True, resultclass=Result).run(suite)
+def everything():
+    """The Result of all modules, spread over the processors; each is told when it is done."""
+    modules = sorted((path.stem for path in Path(__file__).parent.glob("test_*.py")), key=SLOW_FIRST)
+    counts, skipped = Counter(), []
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(max(2, os.cpu_count() or 1), context, begin) as pool:
+        pending = {pool.submit(work, module): module for module in modules}
+        for done in as_completed(pending):
+            outcome = done.result()
+            print(f"{pending[done]}: {closing(outcome.counts)}", file=sys.stderr, flush=True)
+            sys.stderr.write(outcome.details)
+            counts.update(outcome.counts)
+            skipped += outcome.skipped
+            record.SEEN.update(outcome.seen)
+    result = run(unittest.TestSuite(record.tests(whole=True)), sys.stderr)
+    return counts + result.counts, skipped
 
 
-def closing(counts):
-    """The last line of a run."""
-    text = f"{counts['passed']} passed, {counts['failed']} failed"
-    return text + (f", {counts['skipped']} skipped" if counts["skipped"] else "")
+def named(names):
+    """The counts and the skipped of the modules or tests named, in this process."""
+    begin()
+    suite = unittest.defaultTestLoader.loadTestsFromNames([f"tests.{name}" for name in names])
+    suite.addTests(record.tests(whole=False))
+    result = run(suite, sys.stderr)
+    return result.counts, [(str(test), reason) for test, reason in result.skipped]
 
 
 def main(names):
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's `&` has it ignored, and children inherit that
-    logging.getLogger("mcp_ref").addHandler(logging.NullHandler())
-    logging.getLogger("mcp_ref").propagate = False
-    record.begin()
-    loader = unittest.TestLoader()
-    root = Path(__file__).resolve().parent.parent
-    if names:
-        suite = loader.loadTestsFromNames([f"tests.{name}" for name in names])
-    else:
-        suite = loader.discover(str(root / "tests"), top_level_dir=str(root))
-    suite.addTests(record.tests(whole=not names))
-    result = run(suite, sys.stderr)
-    for test, reason in result.skipped:
+    counts, skipped = named(names) if names else everything()
+    for test, reason in skipped:
         print(f"skipped {test}: {reason}")
-    print(closing(result.counts))
-    return 1 if result.counts["failed"] or not sum(result.counts.values()) else 0
+    print(closing(counts))
+    return 1 if counts["failed"] or not sum(counts.values()) else 0
 
 
 if __name__ == "__main__":

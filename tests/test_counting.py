@@ -3,7 +3,7 @@
 import io
 import unittest
 
-from tests.__main__ import Result, closing, run
+from tests.running import Result, closing, run
 
 
 def counted(*cases):

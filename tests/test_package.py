@@ -1,6 +1,7 @@
 """What holds of the package as a whole: its imports, its vendoring, its zipapp, and what it says of itself."""
 
 import ast
+import functools
 import importlib
 import inspect
 import json
@@ -29,9 +30,15 @@ TESTS = [path for path in sorted((ROOT / "tests").rglob("*.py")) if "peers" not 
 STANDARD = getattr(sys, "stdlib_module_names", None)
 
 
+@functools.lru_cache(maxsize=None)
+def parsed(path):
+    """The tree of a file."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imports(path):
     """(level, module) of every import in a file, wherever it stands."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield 0, alias.name
@@ -58,7 +65,7 @@ def known_to(module):
     """The modules of the package that one imports, wherever and for whatever."""
     path = MODULES[module]
     here = path.relative_to(ROOT / "mcp_ref").parts[:-1]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.ImportFrom) and node.level:
             start = ".".join([*here[:len(here) - node.level + 1], *filter(None, [node.module])])
             for alias in node.names:
@@ -120,7 +127,7 @@ class Imports(unittest.TestCase):
 
     def test_every_text_stream_names_its_encoding(self):
         for path in SOURCES + [ROOT / "era_stub.py"]:
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for node in ast.walk(parsed(path)):
                 if isinstance(node, ast.Call):
                     name = getattr(node.func, "id", getattr(node.func, "attr", ""))
                     given = {keyword.arg for keyword in node.keywords}
@@ -194,11 +201,11 @@ class Shape(unittest.TestCase):
             text = path.read_text(encoding="utf-8")
             self.assertLessEqual(len(text.splitlines()), 450, path)
             if path.name != "__init__.py" or text.strip():
-                self.assertTrue(ast.get_docstring(ast.parse(text)), path)
+                self.assertTrue(ast.get_docstring(parsed(path)), path)
 
     def test_functions_of_one_screen(self):
         for path in SOURCES:
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for node in ast.walk(parsed(path)):
                 if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                     self.assertLessEqual(node.end_lineno - node.lineno, 50, f"{path.name} {node.name}")
 

@@ -7,7 +7,7 @@ temporary folders. NAME is a class of cases.py, or a test of one. Closes with `N
 import sys
 import unittest
 
-from tests.__main__ import closing, run
+from tests.running import closing, run
 
 from . import cases
 from .processes import missing
