@@ -129,7 +129,7 @@ class Readme(unittest.TestCase):
             elif "secrets" in line:
                 self.assertGreaterEqual(len(self.run_line(*self.command(line)).strip()), 43)
             elif " -- " in line:
-                (self.folder / "server.py").write_text(PREAMBLE + SERVING, encoding="utf-8")
+                (self.folder / "weather.py").write_text(PREAMBLE + SERVING, encoding="utf-8")
                 self.assertTrue(self.run_here(line.replace("-- python3", f"-- {shlex.quote(sys.executable)}")), line)
             elif "_vendor" in line:
                 self.run_line(["sh", "-c", line.replace("python3", sys.executable)])

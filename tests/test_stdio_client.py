@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import io
+import itertools
 import os
 import queue
 import signal
@@ -463,10 +464,11 @@ for message in requests():
         self.assertEqual(self.heard(client)[1]["params"], {"requestId": 1})
         self.assertRaises(CallCancelled, client.call_tool, "t", handle=handle)
         self.assertEqual(len(self.heard(client)), 3, "a handle that was cancelled sends nothing")
-        message, other = {"jsonrpc": "2.0", "id": "a", "method": "subscriptions/listen", "params": {}}, CallHandle()
+        other = CallHandle()
+        message = {"jsonrpc": "2.0", "id": "a", "method": "subscriptions/listen", "params": {"notifications": {}}}
         with self.transport(client).answer(message, {}, Deadline(20, other)) as (_, messages):
-            other.cancel()
-            self.assertRaises(CallCancelled, list, messages)
+            threading.Timer(0.1, other.cancel).start()
+            self.assertRaises(CallCancelled, next, itertools.islice(messages, 1, None))
 
     def test_initialize_is_not_cancelled(self) -> None:
         client = self.client("next(requests()); serve()")
@@ -547,6 +549,8 @@ os.write(2, b"line one\\nit is \\x1b[31mout\\xff of order\\n")
         client = self.client("""
 os.write(2, b"x" * 100_000 + b"first ")
 next(requests())
+os.write(2, b"in between ")
+time.sleep(0.02)
 os.write(2, b"last")
 sys.exit(1)""", stderr=shown)
         self.transport(client)._running()
@@ -554,7 +558,7 @@ sys.exit(1)""", stderr=shown)
         with self.assertRaises(BrokenOff) as caught:
             client.call_tool("t")
         self.assertLess(len(str(caught.exception)), 1300)
-        self.assertTrue(str(caught.exception).endswith("xfirst last"), "however long it takes to show it")
+        self.assertTrue(str(caught.exception).endswith("xfirst in between last"), "however long it takes to show it")
 
     def test_a_server_that_ends_while_what_it_started_holds_its_output(self) -> None:
         client = self.client("""
@@ -832,7 +836,7 @@ for message in requests():
 
     def test_help_says_so_and_other_commands_keep_their_words(self) -> None:
         self.assertIn("-- COMMAND", run_command("list", "--help")[1])
-        self.assertEqual(run_command("explain", "--", "accept")[::2], (0, ""))
+        self.assertEqual(run_command("explain", "--", "accept"), run_command("explain", "accept"))
 
     def test_send(self) -> None:
         code = """
