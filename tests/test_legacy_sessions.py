@@ -240,6 +240,13 @@ class Questions(unittest.TestCase):
         self.assertIn("error", self.heard[0])
         self.assertEqual(len(self.outlet.sent), sessions.MAX_ASKED)
 
+    def test_so_much_waits_of_all_together(self):
+        other = self.session.hub.begin("")
+        self.assertTrue(self.session.hold(sessions.MAX_HELD - 1))
+        self.assertEqual((other.hold(2), other.hold(1), other.hold(1)), (False, True, False))
+        other.hold(-1)
+        self.assertEqual((other.hold(2), other.hold(1)), (False, True))
+
     def test_a_question_never_answered(self):
         with mock.patch.object(sessions, "PATIENCE", 0.05):
             server = full_server()
