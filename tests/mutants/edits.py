@@ -867,12 +867,12 @@ CLI_PROGRAM: Edits = [
 
 EDITS: Dict[str, Tuple[str, Edits]] = {
     "base/peer.py": ("test_stdio.AtOnce test_stdio.BothEras", BASE_PEER),
-    "transports/stdio.py": ("test_stdio.AtOnce test_stdio.SlowReader test_stdio.Framing test_stdio.Subscriptions "
-        "test_stdio.BothEras test_stdio.TheEnd test_stdio.Streams", TRANSPORTS_STDIO),
-    "transports/process.py": ("test_stdio.Process.test_nothing_but_messages_on_standard_output "
+    "transports/stdio.py": ("test_stdio_edges test_stdio.AtOnce test_stdio.SlowReader test_stdio.Framing "
+        "test_stdio.Subscriptions test_stdio.BothEras test_stdio.TheEnd test_stdio.Streams", TRANSPORTS_STDIO),
+    "transports/process.py": ("test_stdio_edges.Taken test_stdio.Process.test_nothing_but_messages_on_standard_output "
         "test_stdio.Process.test_standard_streams_that_are_closed", TRANSPORTS_PROCESS),
-    "transports/outbox.py": ("test_stdio.AtOnce test_stdio.SlowReader test_stdio.Framing test_stdio.Subscriptions "
-        "test_stdio.BothEras test_stdio.TheEnd test_stdio.Streams", TRANSPORTS_OUTBOX),
+    "transports/outbox.py": ("test_stdio_edges test_stdio.AtOnce test_stdio.SlowReader test_stdio.Framing "
+        "test_stdio.Subscriptions test_stdio.BothEras test_stdio.TheEnd test_stdio.Streams", TRANSPORTS_OUTBOX),
     "ladder.py": ("test_ladder test_era_routing test_mirrors test_lists test_authorization test_client_memory "
         "test_base test_request_scoped test_tools test_trace test_http_server", LADDER),
     "explain.py": ("test_trace test_ladder", EXPLAIN),
