@@ -680,10 +680,11 @@ class BothEras(StdioCase):
         self.assertEqual((self.running._held, self.running.in_flight), (0, {}))
 
     def test_a_response_is_never_answered(self):
-        lines = self.serve(echo_server())
-        for body in ({"result": {}}, {"error": {"code": 1, "message": "x"}}, {"result": 1, "error": 2}):
-            lines.send({"jsonrpc": "2.0", "id": 1, **body}, {"jsonrpc": "2.0", "id": None, **body}, body)
-        self.assert_alive(lines)
+        for era in ("modern", "legacy", "dual"):  # an answer would have the id of another request
+            lines = self.serve(echo_server(era=era))
+            for body in ({"result": {}}, {"error": {"code": 1, "message": "x"}}, {"result": 1, "error": 2}):
+                lines.send({"jsonrpc": "2.0", "id": 1, **body}, {"jsonrpc": "2.0", "id": None, **body}, body)
+            self.assertEqual(lines.ask(message("server/discover", id="alive"))["id"], "alive", era)
         lines.ask(initialize())
         lines.send({"jsonrpc": "2.0", "id": 1, "result": {}})
         self.assert_alive(lines)
