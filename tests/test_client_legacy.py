@@ -347,10 +347,11 @@ class Questions(LegacyCase):
     def test_what_is_no_request_is_passed_over(self) -> None:
         bad: List[Dict[str, Any]] = [
             *({"id": id, "method": "ping"} for id in (None, True, 1.5, [1], {"a": 1})),
-            *({"id": 1, "method": method} for method in (None, 5, ["ping"], {})), {"method": []}, {"id": 1, "result": {}},
+            *({"id": 1, "method": method} for method in (None, 5, ["ping"], {})),
+            {"method": []}, {"id": 1, "result": {}},
             {"method": "notifications/cancelled", "params": {"requestId": ["q1"]}}]
         stream = Stream()
-        answered = {**LISTED, "GET": stream, "tools/call": events(*({"jsonrpc": "2.0", **each} for each in bad
+        answered: Dict[str, Scripted] = {**LISTED, "GET": stream, "tools/call": events(*({"jsonrpc": "2.0", **each} for each in bad
                     if "method" in each), last=LISTED["tools/call"])}
         with self.session(answered, on_elicit=lambda _: {}) as (stub, client):
             client.call_tool("t")

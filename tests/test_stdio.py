@@ -454,6 +454,7 @@ class SlowReader(StdioCase):
             lines.send(*(call("large", id=number) for number in range(3)))
             self.assert_soon(lambda: self.running.out.full and not self.running._running)
             lines.send(call("echo", id=3))
+            self.assert_soon(lambda: not self.running._watched)
             self.assertEqual({lines.receive().get("id") for _ in range(5)}, {None, 0, 1, 2, 3})
 
     def test_what_is_sent_beside_answers(self):

@@ -9,6 +9,7 @@ import threading
 import unittest
 from unittest import mock
 
+from mcp_ref.base.log import log
 from mcp_ref.base.request import Request
 from mcp_ref.patterns.notifications import Cancelled
 from mcp_ref.transports import outbox
@@ -55,7 +56,10 @@ class Input(unittest.TestCase):
         return answers.getvalue().count(b"\n")
 
     def test_nothing_yet_is_not_the_end(self):
-        self.assertEqual(self.served(None, None), 1)
+        with self.assertLogs("mcp_ref", "WARNING") as logged:
+            log.warning("the only one")
+            self.assertEqual(self.served(None, None), 1)
+        self.assertEqual(len(logged.output), 1, logged.output)
 
     def test_an_error_is_the_end(self):
         self.assertEqual(self.served(ConnectionResetError()), 0)
@@ -137,7 +141,7 @@ class Taken(unittest.TestCase):
     def test_the_three_stay_open_whichever_were_closed(self):
         for closed in ((), (0,), (1,), (0, 1), (0, 1, 2)):
             done = subprocess.run([sys.executable, "-c", TAKING, *map(str, closed)], input=b"in", capture_output=True,
-                                  cwd=ROOT, timeout=SECONDS)
+                                  cwd=ROOT, timeout=SECONDS, env={**os.environ, "PYTHONUNBUFFERED": ""})
             self.assertEqual((done.returncode, done.stdout), (0, b""))
             said = b"1 1 1" if 2 in closed else b"1 1 1printed "
             self.assertEqual(sorted(done.stderr), sorted(said), closed)
