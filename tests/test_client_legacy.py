@@ -351,8 +351,9 @@ class Questions(LegacyCase):
             {"method": []}, {"id": 1, "result": {}},
             {"method": "notifications/cancelled", "params": {"requestId": ["q1"]}}]
         stream = Stream()
-        answered: Dict[str, Scripted] = {**LISTED, "GET": stream, "tools/call": events(*({"jsonrpc": "2.0", **each} for each in bad
-                    if "method" in each), last=LISTED["tools/call"])}
+        on_the_way = [{"jsonrpc": "2.0", **each} for each in bad if "method" in each]
+        answered: Dict[str, Scripted] = {**LISTED, "GET": stream,
+                                         "tools/call": events(*on_the_way, last=LISTED["tools/call"])}
         with self.session(answered, on_elicit=lambda _: {}) as (stub, client):
             client.call_tool("t")
             for each in bad:
