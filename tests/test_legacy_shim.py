@@ -11,6 +11,7 @@ from mcp_ref.base.errors import HTTPError, InternalError, MissingClientCapabilit
 from mcp_ref.base.request import Request
 from mcp_ref.base.versioning import LEGACY
 from mcp_ref.legacy import revisions, shim
+from mcp_ref.lib.strict_json import encode
 from mcp_ref.patterns.notifications import Cancelled
 from mcp_ref.server.invoke import Asks
 
@@ -429,9 +430,13 @@ class Failures(unittest.TestCase):
         client.room = 100
         self.assertIn("too much waits", tool(self.server, client, "three").text)
         self.assertEqual((client.held, client.sent), (0, []))
-        client = Client(elicitation_create=[accepted(name="Bo")])
-        tool(self.server, client, "greet")
-        self.assertEqual(client.held, 0)
+        client = Client()
+        call = tool(self.server, client, "endless", rounds=8)
+        for count in range(1, 8):
+            client.answer(f"q{count}", accepted(name="Bo"))
+            self.assertEqual(client.held, len(encode(call.request.params)), "what waits, and no round before it")
+        client.answer("q8", accepted(name="Bo"))
+        self.assertEqual((call.text, client.held), ("after 8", 0))
 
     def test_the_first_failure_keeps_the_rest_from_being_sent(self):
         client = Client(sampling_createMessage=[{"error": {"message": "no"}}])

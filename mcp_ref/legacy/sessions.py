@@ -120,7 +120,7 @@ class Session:
     def hold(self, octets: int) -> bool:
         """Whether so much more may be kept while it waits for a client; a negative number gives it back."""
         with self.hub.lock:
-            room = octets <= 0 or self.hub.held + octets <= MAX_HELD
+            room = self.hub.held + octets <= MAX_HELD
             self.hub.held += octets if room else 0
         return room
 
