@@ -127,8 +127,9 @@ def framing(request: Request, state: State) -> None:
     """The body is declared as JSON, and is one JSON-RPC 2.0 request or notification; of a request on a channel for
     all, no other one under way has its id.
 
-    What only the revisions before 2026-07-28 have, a response or a batch, is left to the era to judge. Sets id, method
-    and params; an id that can be read before anything is refused, so that the refusal carries it.
+    What only the revisions before 2026-07-28 have, a response or a batch, is left to the era to judge. On a channel for
+    all nothing answers a response, whatever the era. Sets id, method and params; an id that can be read before anything
+    is refused, so that the refusal carries it.
     """
     if request.head is not None and not is_json(request.head.headers.get("content-type", "")):
         raise refusal(415, "unsupported media type", "Content-Type must be application/json")
@@ -136,10 +137,11 @@ def framing(request: Request, state: State) -> None:
         message = decode(request.read_body())
     except NotJson as error:
         raise ParseError(f"Parse error: {error}") from None
-    single = type(message) is dict and "method" in message
-    if not single and state.era != "modern" and (type(message) is list or is_response(message)):
-        request.message = message
-        return
+    if type(message) is not dict or "method" not in message:
+        response = is_response(message)
+        if state.era != "modern" and (response or type(message) is list) or response and request.peer is not None:
+            request.message = message
+            return
     frame(request, message)
     if request.peer is not None and request.id is not None:
         request.peer.begin(request)
@@ -177,7 +179,7 @@ def era(request: Request, state: State) -> None:
 
     server/discover says so by itself, since no revision before has it. Sets legacy and outlives.
     """
-    if state.era == "modern":
+    if state.era == "modern" and request.message is None:
         return
     fields = request.params.get("_meta")
     named = None if request.head is None else request.head.headers.get(HEADER)

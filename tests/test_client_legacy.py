@@ -344,6 +344,44 @@ class Questions(LegacyCase):
             stream.end()
         self.assertEqual(codes, {1: -32601, 2: -32602, 3: -32602, 4: -32601})
 
+    def test_what_is_no_request_is_passed_over(self) -> None:
+        bad: List[Dict[str, Any]] = [
+            *({"id": id, "method": "ping"} for id in (None, True, 1.5, [1], {"a": 1})),
+            *({"id": 1, "method": method} for method in (None, 5, ["ping"], {})),
+            {"method": []}, {"id": 1, "result": {}},
+            {"method": "notifications/cancelled", "params": {"requestId": ["q1"]}}]
+        stream = Stream()
+        on_the_way = [{"jsonrpc": "2.0", **each} for each in bad if "method" in each]
+        answered: Dict[str, Scripted] = {**LISTED, "GET": stream,
+                                         "tools/call": events(*on_the_way, last=LISTED["tools/call"])}
+        with self.session(answered, on_elicit=lambda _: {}) as (stub, client):
+            client.call_tool("t")
+            for each in bad:
+                stream.send(each)
+            stream.send({"id": "last", "method": "ping"})
+            self.assertEqual([each["id"] for each in self.answers(stub)], ["last"])
+            stream.end()
+
+    def test_what_is_withdrawn_is_named_by_its_own_id(self) -> None:
+        stream, asked_for, withdrawn = Stream(), threading.Event(), threading.Event()
+
+        def elicit(_: Any) -> Dict[str, Any]:
+            asked_for.set()
+            withdrawn.wait(30)
+            return {}
+
+        with self.session({"GET": stream}, on_elicit=elicit) as (stub, client):
+            client.list_tools()
+            stream.send({**ELICIT, "id": 1})
+            self.assertTrue(asked_for.wait(30))
+            for other in (True, 1.0, "1"):
+                stream.send(note("cancelled", requestId=other))
+            stream.send({"id": "after", "method": "ping"})
+            self.answers(stub)
+            withdrawn.set()
+            self.assertEqual([each["id"] for each in self.answers(stub, 2)], ["after", 1])
+            stream.end()
+
     def test_a_callback_that_fails(self) -> None:
         def fails(_: Any) -> Any:
             raise RuntimeError("secret")
@@ -603,6 +641,7 @@ class Listening(LegacyCase):
                 self.assertEqual(heard.honoured, {"toolsListChanged": True, "resourceSubscriptions": ["x://a"]})
                 second = client.listen(uris=["x://a"])
                 for method, params in (("prompts/list_changed", {}), ("resources/updated", {"uri": "x://b"}),
+                                       ("resources/updated", {"uri": ["x://a"]}),
                                        ("tools/list_changed", {}), ("resources/updated", {"uri": "x://a"})):
                     stream.send({"method": f"notifications/{method}", **({"params": params} if params else {})})
                 first, then = next(heard), next(heard)

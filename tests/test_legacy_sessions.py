@@ -240,6 +240,21 @@ class Questions(unittest.TestCase):
         self.assertIn("error", self.heard[0])
         self.assertEqual(len(self.outlet.sent), sessions.MAX_ASKED)
 
+    def test_what_is_given_up_was_asked_there(self):
+        id, other = self.ask(), Outlet()
+        self.session.ask(other, self.question, self.heard.append)
+        self.session.give_up(other)
+        self.assertEqual([each["error"]["message"] for each in self.heard], ["the server stops"])
+        self.session.answered({"id": id, "result": {}})
+        self.assertEqual(len(self.heard), 2)
+
+    def test_so_much_waits_of_all_together(self):
+        other = self.session.hub.begin("")
+        self.assertTrue(self.session.hold(sessions.MAX_HELD - 1))
+        self.assertEqual((other.hold(2), other.hold(1), other.hold(1)), (False, True, False))
+        other.hold(-1)
+        self.assertEqual((other.hold(2), other.hold(1)), (False, True))
+
     def test_a_question_never_answered(self):
         with mock.patch.object(sessions, "PATIENCE", 0.05):
             server = full_server()

@@ -11,6 +11,7 @@ from mcp_ref.base.errors import HTTPError, InternalError, MissingClientCapabilit
 from mcp_ref.base.request import Request
 from mcp_ref.base.versioning import LEGACY
 from mcp_ref.legacy import revisions, shim
+from mcp_ref.lib.strict_json import encode
 from mcp_ref.patterns.notifications import Cancelled
 from mcp_ref.server.invoke import Asks
 
@@ -39,6 +40,7 @@ class Client:
         self.withdrawn: List[Any] = []
         self.owed: Dict[Any, Any] = {}
         self.gone = False
+        self.held, self.room = 0, 1_000_000
         self.on_ask: Any = None
 
     def send(self, message: Dict[str, Any]) -> None:
@@ -60,6 +62,11 @@ class Client:
     def withdraw(self, id: Any) -> None:
         self.withdrawn.append(id)
         self.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
+
+    def hold(self, octets: int) -> bool:
+        room = octets <= 0 or self.held + octets <= self.room
+        self.held += octets if room else 0
+        return room
 
     def answer(self, id: Any, result: Any) -> None:
         said = result if isinstance(result, dict) and set(result) & {"error"} else {"result": result}
@@ -406,6 +413,30 @@ class Failures(unittest.TestCase):
                      name="about").outcome
         self.assertEqual((error.code, error.message),
                          (-32603, 'prompts/get got an error for its elicitation/create: "No"'))
+
+    def test_what_waits_is_bounded_with_what_has_come(self):
+        client = Client()
+        call = tool(self.server, client, "three")
+        waiting = client.held
+        self.assertGreater(waiting, 100)
+        asked = {each["method"]: each["id"] for each in client.sent}
+        client.room = waiting + 50
+        client.answer(asked["roots/list"], {"roots": []})
+        self.assertGreater(client.held, waiting)
+        client.answer(asked["elicitation/create"], accepted(name="x" * 100))
+        self.assertIn("too much waits for clients already", call.text)
+        self.assertEqual((client.held, client.withdrawn), (0, [asked["sampling/createMessage"]]))
+        client = Client()
+        client.room = 100
+        self.assertIn("too much waits", tool(self.server, client, "three").text)
+        self.assertEqual((client.held, client.sent), (0, []))
+        client = Client()
+        call = tool(self.server, client, "endless", rounds=8)
+        for count in range(1, 8):
+            client.answer(f"q{count}", accepted(name="Bo"))
+            self.assertEqual(client.held, len(encode(call.request.params)), "what waits, and no round before it")
+        client.answer("q8", accepted(name="Bo"))
+        self.assertEqual((call.text, client.held), ("after 8", 0))
 
     def test_the_first_failure_keeps_the_rest_from_being_sent(self):
         client = Client(sampling_createMessage=[{"error": {"message": "no"}}])

@@ -312,6 +312,16 @@ serve()""")
             with self.assertLogs("mcp_ref", "WARNING"):
                 client.call_tool("t")
 
+    def test_a_response_whose_method_is_none_is_one(self) -> None:
+        for method in ("null", "[]", "7"):
+            client = self.client(f"""
+say('{{"jsonrpc":"2.0","id":%d,"method":{method},"result":{{"content":[]}}}}' % next(requests())["id"])
+say('{{"jsonrpc":"2.0","method":{method},"error":{{"code":-32600,"message":"no"}}}}' if next(requests()) else "")
+serve()""")
+            self.assertEqual(self.soon(client.call_tool, "t")["content"], [])
+            with self.assertRaises(ProtocolError):
+                self.soon(client.call_tool, "t")
+
     def test_a_response_that_is_none_is_told(self) -> None:
         for text in ('{"id":1,"result":{}}', '{"jsonrpc":"2.0","id":1,"result":[]}',
                      '{"jsonrpc":"2.0","id":1,"result":{},"error":{}}'):

@@ -191,6 +191,8 @@ class Session:
                 for answer in messages:
                     if not isinstance(answer, dict) or "method" not in answer:
                         return result_of(answer, request_id)
+                    if not self._is_said(answer):
+                        continue
                     if "id" in answer:
                         self._reply(answer, [deadline])
                     else:
@@ -215,6 +217,8 @@ class Session:
 
     def _hear(self, message: Message) -> None:
         """A message that belongs to no answer, in the thread that reads: a question is answered in one of its own."""
+        if not self._is_said(message):
+            return
         if "id" not in message:
             return self._tell(message, None)
         if not self._room.acquire(blocking=False):
@@ -223,6 +227,14 @@ class Session:
             threading.Thread(target=self._reply_beside, args=(message,), name="mcp-answer", daemon=True).start()
         except RuntimeError:  # a Python without threads, or out of them
             self._reply_beside(message)
+
+    def _is_said(self, message: Message) -> bool:
+        """Whether it is a request or a notification; to what is neither there is no answer, and it is passed over."""
+        good = isinstance(message.get("method"), str) and type(message.get("id", 0)) in (str, int)
+        if not good:
+            log.warning("%s sent what is no request and no notification: %s", self._transport.address,
+                        shown(message, 200))
+        return good
 
     def _reply_beside(self, message: Message) -> None:
         try:
@@ -275,9 +287,9 @@ class Session:
         elif method == "notifications/message":
             (heard or self._heard)(message)
         elif method == "notifications/cancelled" and isinstance(params, dict):
-            with suppress(KeyError, TypeError):
-                if params["requestId"] in self._asked:
-                    self._asked[params["requestId"]] = False
+            id = params.get("requestId")
+            if type(id) in (str, int) and id in self._asked:
+                self._asked[id] = False
         if isinstance(params or {}, dict) and isinstance((params or {}).get("_meta") or {}, dict):
             for feed in list(self._feeds):
                 feed.offer(message)
@@ -339,7 +351,8 @@ class _Feed:
 
     def offer(self, message: Message) -> None:
         """Take a notification, if it is one that was asked for."""
-        updated = message["method"] == RESOURCE_UPDATED and (message.get("params") or {}).get("uri") in self.uris
+        uri = (message.get("params") or {}).get("uri")
+        updated = message["method"] == RESOURCE_UPDATED and isinstance(uri, str) and uri in self.uris
         if updated or message["method"] in self._methods:
             self._put(message)
 

@@ -27,6 +27,8 @@ PATIENCE = 600.0
 """Seconds that a client has to answer a question."""
 MAX_ASKED = 100
 """Questions of one session that wait for an answer."""
+MAX_HELD = 64 * 1024 * 1024
+"""Octets of all the requests that wait for answers of their clients, and of the answers that have come."""
 MAX_DECLARED = 3 * 1024
 """Octets of what a client declares of itself."""
 LEVEL = "info"
@@ -115,6 +117,13 @@ class Session:
             raise
         return id
 
+    def hold(self, octets: int) -> bool:
+        """Whether so much more may be kept while it waits for a client; a negative number gives it back."""
+        with self.hub.lock:
+            room = self.hub.held + octets <= MAX_HELD
+            self.hub.held += octets if room else 0
+        return room
+
     def answered(self, message: Mapping[str, Any]) -> None:
         """Hear a response; one to no question of ours, or a second one, is passed over."""
         asked = self._forget(message.get("id"))
@@ -178,10 +187,11 @@ def _failed(id: int, why: str) -> Dict[str, Any]:
 
 
 class Sessions:
-    """All the sessions of one server. lock: of the table and the questions."""
+    """All the sessions of one server. lock: of the table and the questions. held: octets, see MAX_HELD."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
+        self.held = 0
         self.kept = Kept()
         self.listening: Dict[Session, None] = {}  # those that can be told something unasked
         self.waiting: Dict[Tuple[Session, int], float] = {}  # questions, and when each lapses; the oldest first

@@ -26,6 +26,7 @@ from ..base.errors import HTTPError, InternalError, InvalidParams, MissingClient
 from ..base.log import log
 from ..base.request import Request
 from ..base.versioning import LATEST
+from ..lib.strict_json import encode
 from ..lib.text import shown
 from ..patterns.mrtr import RESULTS, Incomplete, check_answer
 from ..patterns.notifications import Cancelled
@@ -37,6 +38,8 @@ from .revisions import notification, question
 MAX_ROUNDS = 8
 PAUSE = 0.25
 """Seconds before a round that asks nothing, since nothing but time can have changed."""
+
+TOO_MUCH = "cannot wait for its client: too much waits for clients already"
 
 Outcome = Union[Dict[str, Any], ProtocolError, None]
 """What becomes of a request: its result as 2026-07-28 has it, its error, or None where it is cancelled: no answer."""
@@ -57,6 +60,9 @@ class Session(Protocol):
 
     def withdraw(self, id: Any) -> None:
         """Tell the client that nobody waits for the answer any more; `hear` is not called."""
+
+    def hold(self, octets: int) -> bool:
+        """Whether so much more may be kept while it waits for a client; a negative number gives it back."""
 
 
 def converse(state: State, request: Request, session: Optional[Session], outlet: Outlet, asks: Asks,
@@ -124,7 +130,8 @@ class Conversation:
     """The rounds of one request.
 
     Answers come from any thread, and one may come before the id of its question is known. `_open` is what the round has
-    no answer to: key to the id that it was sent under, None while that is not known. The lock is for bookkeeping alone.
+    no answer to: key to the id that it was sent under, None while that is not known. `_held`: octets that are kept for
+    it meanwhile. The lock is for bookkeeping alone.
     """
 
     def __init__(self, state: State, request: Request, session: Optional[Session], outlet: Outlet,
@@ -132,7 +139,7 @@ class Conversation:
         self._state, self._request, self._session, self._outlet = state, request, session, outlet
         self._finish = finish
         self._lock = threading.Lock()
-        self._round = 0
+        self._round = self._held = 0
         self._over = False
         self._open: Dict[str, Any] = {}
         self._answers: Dict[str, Any] = {}
@@ -150,6 +157,8 @@ class Conversation:
         except ValueError as error:
             return self._fail(f"cannot ask the client: {error}")
         request.params = {**request.params, "requestState": asks["requestState"]}
+        if not self._hold(len(encode(request.params)) - self._held):
+            return self._fail(TOO_MUCH)
         waiting: Dict[str, Any] = dict.fromkeys(sent)
         self._open, self._answers = waiting, {}
         for key, each in sent.items():
@@ -181,6 +190,8 @@ class Conversation:
                response: Mapping[str, Any]) -> None:
         """Take an answer. The last one of a round begins the next; the first bad one is the end."""
         problem = _problem(key, asked, response)
+        if problem is None and not self._hold(len(encode(response["result"]))):
+            problem = TOO_MUCH
         with self._lock:
             if problem is None:
                 del waiting[key]
@@ -192,6 +203,13 @@ class Conversation:
             self._fail(problem)
         elif complete:
             self._request.later(self._again)
+
+    def _hold(self, octets: int) -> bool:
+        with self._lock:
+            room = self._over or self._session is None or self._session.hold(octets)
+            if room and not self._over:
+                self._held += octets
+        return room
 
     def _after_a_pause(self) -> None:
         time.sleep(PAUSE)
@@ -230,6 +248,8 @@ class Conversation:
                 return
             self._over = True
             unanswered = [id for id in self._open.values() if id is not None]
+            if self._session is not None:
+                self._session.hold(-self._held)
         for id in unanswered:
             self._withdraw(id)
         self._finish(outcome)

@@ -333,6 +333,7 @@ class Connection(Handler):
 
     def _listen(self, subscription: Any) -> None:
         """The request is a subscription, and the response a stream that it feeds until either side ends it."""
+        self._body = b""  # it is read, and this may last
         if self.state == GONE:
             subscription.close()
             return

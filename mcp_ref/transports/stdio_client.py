@@ -240,6 +240,7 @@ class StdioClient:
                     self.wire("", line.decode("utf-8"))
                 self.on_message(message)
         elif "result" in message or "error" in message:
+            message.pop("method", None)  # one that is no text makes no request of it
             self._answered(message, line)
         else:
             self._foreign(line)

@@ -539,6 +539,12 @@ LEGACY_REVISIONS: Edits = [
     ('if field["type"] == "boolean" and', "if False and"),
 ]
 LEGACY_SHIM: Edits = [
+    ("len(encode(request.params)) - self._held", "len(encode(request.params))"),
+    ("if not self._hold(len(encode(request.params)) - self._held):", "if False:"),
+    ('self._hold(len(encode(response["result"])))', "True"),
+    ("                self._session.hold(-self._held)", "                pass"),
+    ('if response.get("jsonrpc") != "2.0" or ', "if "),
+    ('("result" in response) == ("error" in response)', "False"),
     ("MAX_ROUNDS = 8", "MAX_ROUNDS = 9"),
     ("MAX_ROUNDS = 8", "MAX_ROUNDS = 7"),
     ("PAUSE = 0.25", "PAUSE = 0.0"),
@@ -587,6 +593,9 @@ LEGACY_SHIM: Edits = [
 ]
 
 LEGACY_SESSIONS: Edits = [
+    ("self.hub.held + octets <= MAX_HELD", "True"),
+    ("            if there is outlet:", "            if False:"),
+    ("            if there is outlet:", "            if True:"),
     ("secrets.token_urlsafe(16)", "secrets.token_urlsafe(8)"),
     ("secrets.token_urlsafe(16)", 'str(len(self._by_id))'),
     ("LIMIT, TTL = 10_000, 3600.0", "LIMIT, TTL = 10_000, 36_000.0"),
@@ -626,6 +635,10 @@ LEGACY_SESSIONS: Edits = [
     ("refusal(404,", "refusal(400,"),
 ]
 LEGACY_STREAMS: Edits = [
+    ("return None if self.reader is not None else self._reader(None)", "return self._reader(None)"),
+    ("            self.stream.give_up()", "            pass"),
+    ("or self.expires is not None and self.expires <= time.time()", ""),
+    ("or self.expires is not None and self.expires <= time.time()", "or self.expires is not None"),
     ("MAX_KEPT = 256 * 1024", "MAX_KEPT = 256 * 1024 * 1024"),
     ("while self._octets > MAX_KEPT:", "while False:"),
     ("while kept.octets > MAX_ALL:", "while False:"),
@@ -718,7 +731,7 @@ LEGACY_SERVE: Edits = [
     ("            phase(part, state)\n", ""),
     ("    if state.sessions.kept.full:", "    if False:"),
     ("        if stream is None:\n            raise refusal(400", "        if False:\n            raise refusal(400"),
-    ("        if session.streams.standalone().reader is not None:", "        if False:"),
+    ("session.streams.standalone().only_reader()", "session.streams.standalone().reader_from()"),
     ("        state.sessions.listening[session] = None\n    stream", "    stream"),
     ('stream.expires = request.principal.get("exp") if', 'stream.expires = None if'),
     ("            if request.cancelled:\n                self.conversation.cancel()\n", ""),
@@ -735,7 +748,25 @@ LEGACY_SERVE: Edits = [
     ("if isinstance(error, ResourceNotFound) else error", "if False else error"),
 ]
 
+LEGACY_CLIENT: Edits = [
+    ('isinstance(message.get("method"), str) and type', "type"),
+    ('type(message.get("id", 0)) in (str, int)', "True"),
+    ("                    if not self._is_said(answer):\n                        continue\n", ""),
+    ("        if not self._is_said(message):\n            return\n", ""),
+    ("if type(id) in (str, int) and id in self._asked:", "if id in list(self._asked):"),
+    ("isinstance(uri, str) and uri in self.uris", "uri in self.uris"),
+    ("if not session or error.status != 404 or answered:", "if not session or error.status != 404:"),
+    ("if not session or error.status != 404 or answered:", "if not session or answered:"),
+    ("        if result.get(\"protocolVersion\") not in LEGACY:", "        if False:"),
+    ("if name is not None and not isinstance(self.capabilities.get(name), dict):", "if False:"),
+    ("        self._way.open(deadline)\n", ""),
+    ("            if wanted:\n", "            if True:\n"),
+    ("if not name.startswith(reserved.PREFIX)", "if True"),
+    ("            if self._way.session != session:\n                return\n", ""),
+]
+
 LEGACY_OUTLET: Edits = [
+    ("open(partial(self.session.give_up, self))", "open()"),
     ("            self._headers = ((", "            (("),
     ("            for each in self._answers:\n                self._stream.put(encode(each))\n", ""),
     ("stream.put(encode(message), self.left == 0)", "stream.put(encode(message))"),
@@ -867,12 +898,12 @@ CLI_PROGRAM: Edits = [
 
 EDITS: Dict[str, Tuple[str, Edits]] = {
     "base/peer.py": ("test_stdio.AtOnce test_stdio.BothEras", BASE_PEER),
-    "transports/stdio.py": ("test_stdio.AtOnce test_stdio.SlowReader test_stdio.Framing test_stdio.Subscriptions "
-        "test_stdio.BothEras test_stdio.TheEnd test_stdio.Streams", TRANSPORTS_STDIO),
-    "transports/process.py": ("test_stdio.Process.test_nothing_but_messages_on_standard_output "
+    "transports/stdio.py": ("test_stdio_edges test_stdio.AtOnce test_stdio.SlowReader test_stdio.Framing "
+        "test_stdio.Subscriptions test_stdio.BothEras test_stdio.TheEnd test_stdio.Streams", TRANSPORTS_STDIO),
+    "transports/process.py": ("test_stdio_edges.Taken test_stdio.Process.test_nothing_but_messages_on_standard_output "
         "test_stdio.Process.test_standard_streams_that_are_closed", TRANSPORTS_PROCESS),
-    "transports/outbox.py": ("test_stdio.AtOnce test_stdio.SlowReader test_stdio.Framing test_stdio.Subscriptions "
-        "test_stdio.BothEras test_stdio.TheEnd test_stdio.Streams", TRANSPORTS_OUTBOX),
+    "transports/outbox.py": ("test_stdio_edges test_stdio.AtOnce test_stdio.SlowReader test_stdio.Framing "
+        "test_stdio.Subscriptions test_stdio.BothEras test_stdio.TheEnd test_stdio.Streams", TRANSPORTS_OUTBOX),
     "ladder.py": ("test_ladder test_era_routing test_mirrors test_lists test_authorization test_client_memory "
         "test_base test_request_scoped test_tools test_trace test_http_server", LADDER),
     "explain.py": ("test_trace test_ladder", EXPLAIN),
@@ -899,6 +930,7 @@ EDITS: Dict[str, Tuple[str, Edits]] = {
                             LEGACY_LIFECYCLE),
     "legacy/serve.py": ("test_legacy_edges test_legacy_lifecycle test_legacy_sessions test_legacy_streams "
         "test_legacy_asking", LEGACY_SERVE),
+    "legacy/client.py": ("test_client_legacy", LEGACY_CLIENT),
     "legacy/outlet.py": ("test_legacy_streams test_legacy_lifecycle", LEGACY_OUTLET),
     "legacy/http_sse.py": ("test_legacy_streams", LEGACY_HTTP_SSE),
     "legacy/shim.py": ("test_legacy_shim", LEGACY_SHIM),
