@@ -1,4 +1,4 @@
-"""A run of tests, as a count of what passed, failed and was skipped; `work` is what each process of a whole run does."""
+"""A run of tests, and what passed, failed and was skipped; `work` is what each process of a whole run does."""
 
 import io
 import logging

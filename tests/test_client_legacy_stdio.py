@@ -11,7 +11,14 @@ from typing import Any, Dict, List
 from unittest import mock
 
 from mcp_ref import Client
-from mcp_ref.base.errors import MethodNotFound, ProtocolError, Timeout, UnsupportedProtocolVersion
+from mcp_ref.base.errors import (
+    BrokenOff,
+    MethodNotFound,
+    ProtocolError,
+    Timeout,
+    Unreachable,
+    UnsupportedProtocolVersion,
+)
 from mcp_ref.client import choice
 from tests.support import proves
 
@@ -43,6 +50,8 @@ for line in sys.stdin:
             "type": "object", "properties": {"name": {"type": "string"}}}}})
         send({"id": 2, "method": "ping"})
         send({"id": 3, "method": "sampling/createMessage", "params": {}})
+    elif method == "tools/call" and message["params"]["name"] == "die":
+        os._exit(3)
     elif method == "tools/call":
         pass
     elif method is None:
@@ -161,8 +170,26 @@ class Session(Case):
             self.assertIn('"content": {"name": "Who?"}', result["content"][0]["text"])
             self.assertEqual(next(changes)["method"], "notifications/tools/list_changed")
         self.assertEqual(heard, [1, "heard"])
+        end = time.monotonic() + 30
+        while self.sent().count("response") < 3 and time.monotonic() < end:
+            time.sleep(0.01)
         client.close()
         self.assertEqual(self.sent().count("response"), 3)
+
+    def test_a_process_that_is_started_anew_is_initialized_anew(self) -> None:
+        client = self.server(restart=True)
+        with client.listen(tools=True) as changes:
+            with self.assertRaisesRegex(BrokenOff, "status 3"):
+                client.call_tool("die")
+            with self.assertRaises(BrokenOff):
+                next(changes)
+        self.assertEqual(client.list_tools(), [])
+        client.close()
+        asked = [method for method in self.sent() if not method.startswith("notifications/")]
+        self.assertEqual(asked, ["server/discover", "initialize", "tools/call", "initialize", "tools/list"])
+        client = self.server()
+        self.assertRaises(BrokenOff, client.call_tool, "die")
+        self.assertRaises(Unreachable, client.list_tools)
 
     def test_a_request_that_is_given_up(self) -> None:
         client = self.server()

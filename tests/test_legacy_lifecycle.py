@@ -5,7 +5,7 @@ import unittest
 
 from mcp_ref import Server
 from mcp_ref.authorization.resource_server import ResourceServer, static_tokens
-from mcp_ref.base.errors import InvalidParams, ProtocolError
+from mcp_ref.base.errors import InvalidParams, MethodNotFound, ProtocolError
 from mcp_ref.base.peer import Peer
 from mcp_ref.base.request import Request
 
@@ -154,10 +154,12 @@ class Served(unittest.TestCase):
 
     def test_what_a_handler_raises(self):
         self.server.add_prompt(lambda: (_ for _ in ()).throw(InvalidParams("no")), name="no")
+        self.server.add_prompt(lambda: (_ for _ in ()).throw(MethodNotFound("no")), name="none")
         self.server.add_prompt(lambda: (_ for _ in ()).throw(ProtocolError(7, "mine", {"a": 1})), name="mine")
         self.server.add_prompt(lambda: (_ for _ in ()).throw(ProtocolError(7, "mine", {1, 2})), name="odd")
-        codes = [self.client.request("prompts/get", {"name": name}).error["code"] for name in ("no", "mine", "odd")]
-        self.assertEqual(codes, [-32602, 7, -32603])
+        codes = [self.client.request("prompts/get", {"name": name}).error["code"] for name in
+                 ("no", "none", "mine", "odd")]
+        self.assertEqual(codes, [-32602, -32601, 7, -32603])
 
     def test_ping(self):
         self.assertEqual(self.client.request("ping").result, {})

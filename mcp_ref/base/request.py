@@ -123,5 +123,9 @@ class Serving(Protocol):
     def name(self) -> str:
         """What it is called."""
 
+    @property
+    def era(self) -> str:
+        """"dual", "modern" or "legacy"."""
+
     def handle(self, request: Request) -> Answer:
         """The answer to one message."""

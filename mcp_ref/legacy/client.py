@@ -131,6 +131,8 @@ class Session:
         """
         if method == "server/discover":
             return self.discovered()
+        if self._way.lost:
+            self._anew(self._way.session, deadline)
         self._require(method)
         fields = dict(params.get("_meta") or {})
         level = fields.get(reserved.LOG_LEVEL)

@@ -63,10 +63,17 @@ class Way:
 
     cancels = True
     """Whether the transport itself tells the server of a request that was given up."""
+    lost = False
+    """Whether the session has ended with the process that it was with."""
+    _begun = 0
 
     def __init__(self, transport: "StdioClient", heard: Hear, gone: Gone) -> None:
         self._transport, self._heard, self._gone = transport, heard, gone
-        transport.on_message = heard
+        transport.on_message, transport.on_ended = heard, self._end
+
+    def _end(self) -> None:
+        self.lost = True
+        self._gone()
 
     def answer(self, message: Message, deadline: Deadline) -> Any:
         """As a transport's: a context manager that gives the exchange, with its `headers`, and the messages."""
@@ -78,6 +85,8 @@ class Way:
 
     def begun(self, version: str, headers: Mapping[str, str]) -> None:
         """The session begins. version: what was negotiated."""
+        self.lost = False
+        self._begun += 1
 
     def open(self, deadline: Deadline) -> None:
         """Let the server speak by itself."""
@@ -90,7 +99,7 @@ class Way:
     @property
     def session(self) -> str:
         """What names the session on this way; a request refused under it may be sent under the next."""
-        return ""
+        return str(self._begun or "")
 
     def anew(self) -> None:
         """Forget the session, for an initialize that begins another."""

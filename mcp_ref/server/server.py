@@ -353,6 +353,11 @@ class Server(Hosted):
         return self.state.name
 
     @property
+    def era(self) -> str:
+        """Which revisions it serves: "dual", "modern" or "legacy"."""
+        return self.state.era
+
+    @property
     def info(self) -> Dict[str, Any]:
         """Its serverInfo."""
         return self.state.info

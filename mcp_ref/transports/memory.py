@@ -39,6 +39,7 @@ class Memory:
     timeout = MAX_SECONDS
 
     def __init__(self, server: Serving, headers: Headers = None, wire: Optional[Wire] = None) -> None:
+        self.era = "legacy" if server.era == "legacy" else "modern"
         self.address = f"memory:{server.name}"
         self.wire = wire
         self._server, self._given = server, header_source(headers)
