@@ -21,7 +21,6 @@ PROCESS = "import sys; sys.path.insert(0, {root!r}); from tests.support import e
 NEW, OLD = "2026-07-28", "2025-11-25"
 SAYS_HOW = r"2026-07-28 stateless protocol; send server/discover instead of initialize"
 SPEAKS_OLD = r"This server speaks an older era \(2025-11-25.*\), this client 2026-07-28"
-IN_PROCESS = r"server of this process, which is called by 2026-07-28 alone"
 
 WORKS: Dict[Tuple[str, str], str] = {
     ("modern", "modern"): NEW, ("modern", "dual"): NEW, ("auto", "modern"): NEW, ("auto", "dual"): NEW,
@@ -31,12 +30,9 @@ FAILS: Dict[Tuple[str, str, str], Tuple[Type[Exception], str]] = {
     ("modern", "legacy", "http"): (InvalidRequest, SPEAKS_OLD),
     ("modern", "legacy", "stdio"): (MethodNotFound, SPEAKS_OLD),
     ("modern", "legacy", "memory"): (InvalidRequest, SPEAKS_OLD),
-    ("auto", "legacy", "memory"): (InvalidRequest, SPEAKS_OLD),
     ("legacy", "modern", "http"): (HeaderMismatch, SAYS_HOW),
     ("legacy", "modern", "stdio"): (InvalidParams, SAYS_HOW),
-    ("legacy", "modern", "memory"): (ValueError, IN_PROCESS),
-    ("legacy", "dual", "memory"): (ValueError, IN_PROCESS),
-    ("legacy", "legacy", "memory"): (ValueError, IN_PROCESS)}
+    ("legacy", "modern", "memory"): (InvalidParams, SAYS_HOW)}
 """The error, and what it says, where the two have no revision in common on that way."""
 
 

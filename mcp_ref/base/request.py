@@ -123,5 +123,9 @@ class Serving(Protocol):
     def name(self) -> str:
         """What it is called."""
 
+    @property
+    def era(self) -> str:
+        """Which messages it serves, of base.versioning.ERAS."""
+
     def handle(self, request: Request) -> Answer:
         """The answer to one message."""

@@ -386,6 +386,11 @@ class Server(Hosted):
         self.state.state_sealer, self.state.cursor_sealer = sealers(self._state_keys, seconds)
         self._state_ttl = seconds
 
+    @property
+    def era(self) -> str:
+        """What it serves: "dual", "modern" or "legacy"."""
+        return self.state.era
+
     def set_era(self, era: str) -> None:
         """Serve "dual", "modern" or "legacy" from now on. Raises ValueError for any other."""
         if era not in ERAS:

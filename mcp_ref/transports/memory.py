@@ -70,6 +70,11 @@ class Memory:
         with Call(self, message, headers, deadline) as call:
             yield call, itertools.chain(early, call.messages(call.run_here(early.append)))
 
+    @property
+    def era(self) -> str:
+        """The era to speak with the server, which need not be asked: 2026-07-28 wherever it is served."""
+        return "legacy" if self._server.era == "legacy" else "modern"
+
     def close(self) -> None:
         """There is nothing to close."""
 
