@@ -125,7 +125,7 @@ class Serving(Protocol):
 
     @property
     def era(self) -> str:
-        """"dual", "modern" or "legacy"."""
+        """Which messages it serves, of base.versioning.ERAS."""
 
     def handle(self, request: Request) -> Answer:
         """The answer to one message."""

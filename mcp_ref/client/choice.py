@@ -86,7 +86,7 @@ class Choice:
         self._restart: Optional[Callable[[Deadline], None]] = getattr(transport, "restart", None)
         self._pipe = self._restart is not None
         self._origin = getattr(transport.address, "origin", None)
-        self._era = getattr(transport, "era", era) if era == AUTO else era  # of a server of this process it is known
+        self._era = getattr(transport, "era", era) if era == AUTO else era
         self._lock, self._closed = threading.Lock(), False
         self._session: "Optional[Session]" = None
         self.finding: Optional[Finding] = None

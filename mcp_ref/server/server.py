@@ -353,11 +353,6 @@ class Server(Hosted):
         return self.state.name
 
     @property
-    def era(self) -> str:
-        """Which revisions it serves: "dual", "modern" or "legacy"."""
-        return self.state.era
-
-    @property
     def info(self) -> Dict[str, Any]:
         """Its serverInfo."""
         return self.state.info
@@ -390,6 +385,11 @@ class Server(Hosted):
         """Let a requestState hold for so long from now on. Raises ValueError unless that is finite and above 0."""
         self.state.state_sealer, self.state.cursor_sealer = sealers(self._state_keys, seconds)
         self._state_ttl = seconds
+
+    @property
+    def era(self) -> str:
+        """What it serves: "dual", "modern" or "legacy"."""
+        return self.state.era
 
     def set_era(self, era: str) -> None:
         """Serve "dual", "modern" or "legacy" from now on. Raises ValueError for any other."""

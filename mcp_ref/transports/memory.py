@@ -39,7 +39,6 @@ class Memory:
     timeout = MAX_SECONDS
 
     def __init__(self, server: Serving, headers: Headers = None, wire: Optional[Wire] = None) -> None:
-        self.era = "legacy" if server.era == "legacy" else "modern"
         self.address = f"memory:{server.name}"
         self.wire = wire
         self._server, self._given = server, header_source(headers)
@@ -70,6 +69,11 @@ class Memory:
         early: List[Dict[str, Any]] = []
         with Call(self, message, headers, deadline) as call:
             yield call, itertools.chain(early, call.messages(call.run_here(early.append)))
+
+    @property
+    def era(self) -> str:
+        """The era to speak with the server, which need not be asked: 2026-07-28 wherever it is served."""
+        return "legacy" if self._server.era == "legacy" else "modern"
 
     def close(self) -> None:
         """There is nothing to close."""
