@@ -6,13 +6,15 @@ Implements HTTP-33, HTTP-43 to HTTP-45, TOOL-29 to TOOL-31, TOOL-36, TOOL-44, TO
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Dict, Iterable, Mapping, Optional, Union
+from typing import TYPE_CHECKING, Any, Dict, Iterable, Mapping, Optional, Union
 
 from ..base.errors import SchemaError, TransportError
 from ..base.headers import annotated_parameters
 from ..base.log import log
-from ..lib.json_schema import Schema, compile_schema
 from ..lib.text import shown
+
+if TYPE_CHECKING:
+    from ..lib.json_schema import Schema
 
 
 class KnownTool:
@@ -25,11 +27,15 @@ class KnownTool:
         self.mirrored = annotated_parameters(definition["inputSchema"])
 
     @cached_property
-    def output(self) -> Optional[Schema]:
+    def output(self) -> "Optional[Schema]":
         """The outputSchema, None where there is none. Raises SchemaError for one that cannot be used."""
         schema, name = self.definition.get("outputSchema"), self.definition["name"]
+        if schema is None:
+            return None
+        from ..lib.json_schema import compile_schema  # loaded when there is one: it is a third of what a client loads
+
         try:
-            return None if schema is None else compile_schema(schema)
+            return compile_schema(schema)
         except SchemaError as error:
             raise SchemaError(f"the outputSchema of tool {shown(name)} cannot be used: {error}") from None
 
