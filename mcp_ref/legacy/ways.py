@@ -7,8 +7,8 @@
     OverSSE       HTTP+SSE of 2024-11-05: one GET stream with all that the server says, a POST elsewhere for a message
 
 A way has `answer` and `notify`, as a transport has; `begun`, which keeps what initialize was answered with; and `open`,
-after which the server can speak by itself. `heard` is given what it then says, and `gone` called once nothing more can
-come. The revision that was negotiated decides on none of this.
+after which the server can speak by itself. `heard` is given what it then says, `missed` called when some of it may have
+been lost, and `gone` once nothing more can come. The revision that was negotiated decides on none of this.
 """
 
 from __future__ import annotations
@@ -63,10 +63,12 @@ class Way:
 
     cancels = True
     """Whether the transport itself tells the server of a request that was given up."""
+    missed: Optional[Gone] = None
 
     def __init__(self, transport: "StdioClient", heard: Hear, gone: Gone) -> None:
         self._transport, self._heard, self._gone = transport, heard, gone
-        transport.on_message = heard
+        self._starts = 0
+        transport.on_message, transport.on_ended = heard, gone
 
     def answer(self, message: Message, deadline: Deadline) -> Any:
         """As a transport's: a context manager that gives the exchange, with its `headers`, and the messages."""
@@ -78,6 +80,17 @@ class Way:
 
     def begun(self, version: str, headers: Mapping[str, str]) -> None:
         """The session begins. version: what was negotiated."""
+        self._starts = self._transport.starts
+
+    @property
+    def over(self) -> bool:
+        """Whether the connection, or the process, is gone that the session was begun by, and the session with it."""
+        return self._starts > 0 and (self._transport.ended or self._transport.starts != self._starts)
+
+    @property
+    def lost(self) -> bool:
+        """Whether the server could speak by itself, and no longer can."""
+        return False
 
     def open(self, deadline: Deadline) -> None:
         """Let the server speak by itself."""
@@ -103,6 +116,7 @@ class Streamable(Way):
     """By Streamable HTTP."""
 
     cancels = False
+    over = False
 
     def __init__(self, http: "HTTPClient", heard: Hear, gone: Gone) -> None:
         self._http, self._heard, self._gone = http, heard, gone
@@ -119,6 +133,11 @@ class Streamable(Way):
     def hears(self) -> bool:
         """Whether there is a GET stream."""
         return self._stream is not None and self._stream.open.is_set()
+
+    @property
+    def lost(self) -> bool:
+        """Whether there was one, and it was given up."""
+        return self._stream is not None and self._stream.given_up
 
     def begun(self, version: str, headers: Mapping[str, str]) -> None:
         """Keep the session's id and version for the headers of all that follows. Raises TransportError."""
@@ -176,8 +195,12 @@ class Streamable(Way):
 
     def open(self, deadline: Deadline) -> None:
         """Open the GET stream, and wait until it is there, or the server has said that it has none."""
-        stream = self._stream = _Stream(self._resumed, self._heard, self._gone)
+        stream = self._stream = _Stream(self._resumed, self._heard, self._gone, self._gap)
         stream.start(min(OPENING, deadline.left()))
+
+    def _gap(self) -> None:
+        if self.missed is not None:
+            self.missed()
 
     def _end_stream(self) -> None:
         if self._stream is not None:
@@ -198,9 +221,9 @@ class Streamable(Way):
 class _Stream:
     """The GET stream, read by a thread of its own, and taken up again whenever it ends."""
 
-    def __init__(self, resumed: Callable[[str, Deadline], Any], heard: Hear, gone: Gone) -> None:
-        self.open = threading.Event()
-        self._resumed, self._heard, self._gone = resumed, heard, gone
+    def __init__(self, resumed: Callable[[str, Deadline], Any], heard: Hear, gone: Gone, missed: Gone) -> None:
+        self.open, self.given_up = threading.Event(), False
+        self._resumed, self._heard, self._gone, self._missed = resumed, heard, gone, missed
         self._tried, self._closed, self._handle = threading.Event(), threading.Event(), CallHandle()
 
     def start(self, seconds: float) -> None:
@@ -221,6 +244,8 @@ class _Stream:
             wait, idle = min(WAIT * 2**idle, LONGEST_WAIT), idle + 1
             try:
                 with self._resumed(cursor, Silence(MAX_SECONDS, self._handle)) as (exchange, messages):
+                    if self.open.is_set() and not cursor:
+                        self._missed()
                     self.open.set()
                     self._tried.set()
                     for message in messages:
@@ -238,6 +263,7 @@ class _Stream:
         self._tried.set()
         if self.open.is_set():
             self.open.clear()
+            self.given_up = True
             self._gone()
 
 
@@ -245,6 +271,7 @@ class Shared(Way):
     """By one channel, on which responses and all else come as they come."""
 
     cancels = False
+    over = False
     _address: str
 
     def __init__(self, heard: Hear, gone: Gone) -> None:
@@ -313,6 +340,7 @@ class OverSSE(Shared):
                     self._came(message)
             except McpError as error:
                 log.debug("the event stream broke off: %s", error)
+        self.over = True
         self._calls, ended = {}, list(self._calls.values())
         for call in ended:
             call.put(None)

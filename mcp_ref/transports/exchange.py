@@ -44,6 +44,7 @@ class Exchange:
         self.connecting: Optional[socket.socket] = None
         self.barred: Optional[Callable[[str], bool]] = None  # addresses that the server's name may not have
         self.sent, self.received = bytearray(), bytearray()
+        self.authorized: Mapping[str, str] = {}  # the fields that say on whose behalf it was sent
         self.headers: Any = {}  # of the response, once it is there: a mapping whose names have no case
         self.last_event_id: Optional[str] = None
         self.retry: Optional[float] = None  # seconds
