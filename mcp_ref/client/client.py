@@ -43,7 +43,7 @@ from .elicitation import Inputs, OnElicit, OnListRoots, OnSample
 from .pages import LISTS, at, checked, whole
 from .resources import not_found
 from .responses import Heard, OnLog, OnProgress, items, result_of
-from .rounds import Rounds, not_by_hand
+from .rounds import Rounds, answers, not_by_hand
 from .subscription import Listener
 from .tools import KnownTools, check_output
 
@@ -119,7 +119,8 @@ class Client:
         self._tokens = itertools.count(1)
         self._closed = threading.Event()
         self._tools = KnownTools()
-        self._rounds = Rounds(self._inputs, self.versions, max_rounds, self._tools, self._relist, self._closed)
+        self._rounds = Rounds(self._inputs, self.versions, max_rounds, self._tools,
+                              lambda deadline: self.list_tools(timeout=deadline, fresh=True), self._closed)
         self._streams: Set[Listener] = set()
         self._cache: "Optional[Share]" = None
         if cache is not None:
@@ -360,24 +361,20 @@ class Client:
         be, by the same request with the answers as input_responses, by key, and that request_state (MRTR). Raises
         UnsupportedProtocolVersion where the server is of an older era, which asks by requests of its own.
         """
-        if rounds is not None and (type(rounds) is not int or rounds < 0):
-            raise ValueError(f"rounds is a number of at least 0, not {rounds!r}")
-        by_hand = {"inputResponses": input_responses and dict(input_responses), "requestState": request_state}
-        by_hand = {name: value for name, value in by_hand.items() if value is not None}
+        by_hand = answers(rounds, input_responses, request_state)
         given = {**((params or {}).get("_meta") or {}), **(meta or {})}
         deadline = self._deadline(timeout, handle, max_timeout)
         full = {**(params or {}), **by_hand, "_meta": self._envelope(given, log_level)}
         kept = None if fresh or self._cache is None else self._cache.find(method, self._rounds.stamped(full), deadline)
         if kept is not None and not self._closed.is_set() and deadline.left():
             return kept
-        heard = self._hearing(full["_meta"], on_progress or self._on_progress, deadline)
-        unknown = self.choice.finding is None
+        heard, unknown = self._hearing(full["_meta"], on_progress, deadline), self.choice.finding is None
 
         def post(message: Dict[str, Any], headers: Dict[str, str]) -> Dict[str, Any]:
-            def sent(told: Any = None) -> Dict[str, Any]:
-                return result_of(self._transport.post(message, headers, deadline, heard, told), message["id"])
+            def ask(sent: Any = None) -> Dict[str, Any]:
+                return result_of(self._transport.post(message, headers, deadline, heard, sent), message["id"])
 
-            return sent() if self._cache is None else self._cache.ask(method, message["params"], sent)
+            return ask() if self._cache is None else self._cache.ask(method, message["params"], ask)
 
         def modern() -> Dict[str, Any]:
             if unknown and method == "server/discover" and self.choice.discovered is not None and not given:
@@ -417,6 +414,7 @@ class Client:
 
     def _hearing(self, fields: Dict[str, Any], on_progress: Optional[OnProgress], deadline: Deadline) -> Heard:
         """What hears the notifications of a request; its progress token, where one is of use, is put in the fields."""
+        on_progress = on_progress or self._on_progress
         if on_progress is not None or deadline.longest is not None:
             if type(fields.get(reserved.PROGRESS_TOKEN)) not in (str, int):
                 fields[reserved.PROGRESS_TOKEN] = next(self._tokens)
@@ -432,9 +430,6 @@ class Client:
                 return [item for page in kept for item in checked(page, method)[LISTS[method]]]
         return whole(self.request, method, deadline, on_progress=on_progress, meta=meta, log_level=log_level,
                      fresh=True)
-
-    def _relist(self, deadline: Deadline) -> None:
-        self.list_tools(timeout=deadline, fresh=True)
 
     def _probe(self, version: str, deadline: Deadline) -> Dict[str, Any]:
         """server/discover in a version, to find out whether the server speaks it."""

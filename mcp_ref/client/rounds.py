@@ -131,6 +131,14 @@ class Rounds:
         return () if tool is None else tool.mirrored
 
 
+def answers(rounds: Optional[int], responses: Optional[Mapping[str, Any]], state: Optional[str]) -> Dict[str, Any]:
+    """What a request has beside its params where the caller answers by hand. Raises ValueError for such `rounds`."""
+    if rounds is not None and (type(rounds) is not int or rounds < 0):
+        raise ValueError(f"rounds is a number of at least 0, not {rounds!r}")
+    made: Dict[str, Any] = {} if responses is None else {"inputResponses": dict(responses)}
+    return made if state is None else {**made, "requestState": state}
+
+
 def not_by_hand(version: str) -> UnsupportedProtocolVersion:
     """What tells the caller of rounds by hand that the server speaks an older version."""
     made = UnsupportedProtocolVersion(MODERN[0], [version])
