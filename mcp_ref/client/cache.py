@@ -10,6 +10,7 @@ is stale fetches it.
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections import OrderedDict
@@ -34,6 +35,7 @@ LONGEST = 2**53
 """Milliseconds of a ttlMs that count, which no process sees the end of."""
 WITHOUT_EFFECT = frozenset((PROGRESS_TOKEN, LOG_LEVEL, *TRACE_CONTEXT))
 """The `_meta` of a request that its result does not depend on."""
+_NUMBERS = itertools.count(1)
 
 
 class Place(NamedTuple):
@@ -140,16 +142,18 @@ class Cache:
 
 
 class Share:
-    """One client's part in a Cache.
+    """One client's part in a Cache: clients share what is of one URL; a server that is a process or in it is its own.
 
-    server: what tells its server from all others. authorized: the header fields that a request would be sent with now,
-    beside those of the protocol; what one was sent with may differ, if a token was renewed on the way.
+    transport: of the client, whose `authorized` tells the header fields that a request would be sent with now, beside
+    those of the protocol. What one was sent with may differ, where a token was renewed on the way. Raises TypeError.
     """
 
-    def __init__(self, cache: Cache, server: str, authorized: Callable[[Deadline], Mapping[str, str]]) -> None:
+    def __init__(self, cache: Cache, transport: Any) -> None:
         if not isinstance(cache, Cache):
             raise TypeError(f"cache is a Cache, not {cache!r}")
-        self._cache, self._server, self._authorized = cache, server, authorized
+        url = hasattr(transport.address, "origin")
+        self._cache, self._authorized = cache, transport.authorized
+        self._server = str(transport.address) if url else f"{transport.address} {next(_NUMBERS)}"
 
     def find(self, method: str, params: Mapping[str, Any], deadline: Deadline) -> Optional[Dict[str, Any]]:
         """A fresh result of this request."""

@@ -55,7 +55,6 @@ if TYPE_CHECKING:
 
 Timing = Union[float, Deadline, None]
 Meta = Optional[Mapping[str, Any]]
-_NUMBERS = itertools.count(1)
 
 
 class Client:
@@ -91,12 +90,10 @@ class Client:
 
     def __init__(self, server: "Union[str, Sequence[str], Server]", *, era: str = AUTO, name: str = "mcp_ref",
                  version: str = RELEASE, timeout: Optional[float] = None, max_timeout: Optional[float] = None,
-                 headers: Headers = None,
-                 on_elicit: Optional[OnElicit] = None, on_sample: Optional[OnSample] = None,
+                 headers: Headers = None, on_elicit: Optional[OnElicit] = None, on_sample: Optional[OnSample] = None,
                  on_list_roots: Optional[OnListRoots] = None, on_progress: Optional[OnProgress] = None,
                  on_log: Optional[OnLog] = None, log_level: Optional[str] = None, max_rounds: int = 10,
-                 send_client_info: bool = True,
-                 elicit_modes: Sequence[str] = mrtr.MODES, wire: Optional[Wire] = None,
+                 send_client_info: bool = True, elicit_modes: Sequence[str] = mrtr.MODES, wire: Optional[Wire] = None,
                  extensions: Optional[Mapping[str, Mapping[str, Any]]] = None, validate_output: bool = True,
                  auth: "Optional[Authorization]" = None, env: Optional[Mapping[str, str]] = None,
                  cwd: "Union[str, os.PathLike[str], None]" = None, stderr: Optional[TextIO] = None,
@@ -126,8 +123,7 @@ class Client:
         if cache is not None:
             from .cache import Share
 
-            one = self.url if hasattr(self._transport, "exchange") else f"{self.url} {next(_NUMBERS)}"
-            self._cache = Share(cache, one, self._transport.authorized)
+            self._cache = Share(cache, self._transport)
         self.choice = Choice(self._transport, era, self._probe, self._session)
 
     @property
