@@ -298,12 +298,13 @@ class Session:
         stream is taken up again whenever it ends; what may have been missed meanwhile is then told as changed. Raises
         MethodNotFound where the server cannot speak by itself, and BrokenOff where it no longer does.
         """
-        if self._way.lost:
+        lost = self._way.lost
+        if lost:
             self.request("ping", {}, deadline, self._heard)  # which begins the session anew where it is lost too
             if self._way.lost:
                 self._way.open(deadline)
-            if self._way.lost:
-                raise BrokenOff(f"{self._transport.address} takes the stream of what it says by itself not up again")
+        if lost and not self._way.hears:
+            raise BrokenOff(f"{self._transport.address} does not take up again the stream of what it says by itself")
         if not self._way.hears:
             raise MethodNotFound(f"{self._transport.address} has no stream for what it says by itself, so there is "
                                  "nothing to listen to")

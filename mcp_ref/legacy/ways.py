@@ -63,7 +63,9 @@ class Way:
 
     cancels = True
     """Whether the transport itself tells the server of a request that was given up."""
-    missed: Optional[Gone] = None
+    missed: Gone
+    lost = False
+    """Whether the server could speak by itself, and no longer can."""
 
     def __init__(self, transport: "StdioClient", heard: Hear, gone: Gone) -> None:
         self._transport, self._heard, self._gone = transport, heard, gone
@@ -86,11 +88,6 @@ class Way:
     def over(self) -> bool:
         """Whether the connection, or the process, is gone that the session was begun by, and the session with it."""
         return self._starts > 0 and (self._transport.ended or self._transport.starts != self._starts)
-
-    @property
-    def lost(self) -> bool:
-        """Whether the server could speak by itself, and no longer can."""
-        return False
 
     def open(self, deadline: Deadline) -> None:
         """Let the server speak by itself."""
@@ -133,11 +130,6 @@ class Streamable(Way):
     def hears(self) -> bool:
         """Whether there is a GET stream."""
         return self._stream is not None and self._stream.open.is_set()
-
-    @property
-    def lost(self) -> bool:
-        """Whether there was one, and it was given up."""
-        return self._stream is not None and self._stream.given_up
 
     def begun(self, version: str, headers: Mapping[str, str]) -> None:
         """Keep the session's id and version for the headers of all that follows. Raises TransportError."""
@@ -195,12 +187,13 @@ class Streamable(Way):
 
     def open(self, deadline: Deadline) -> None:
         """Open the GET stream, and wait until it is there, or the server has said that it has none."""
-        stream = self._stream = _Stream(self._resumed, self._heard, self._gone, self._gap)
+        self.lost = False
+        stream = self._stream = _Stream(self._resumed, self._heard, self._lose, lambda: self.missed())
         stream.start(min(OPENING, deadline.left()))
 
-    def _gap(self) -> None:
-        if self.missed is not None:
-            self.missed()
+    def _lose(self) -> None:
+        self.lost = True
+        self._gone()
 
     def _end_stream(self) -> None:
         if self._stream is not None:
@@ -222,7 +215,7 @@ class _Stream:
     """The GET stream, read by a thread of its own, and taken up again whenever it ends."""
 
     def __init__(self, resumed: Callable[[str, Deadline], Any], heard: Hear, gone: Gone, missed: Gone) -> None:
-        self.open, self.given_up = threading.Event(), False
+        self.open = threading.Event()
         self._resumed, self._heard, self._gone, self._missed = resumed, heard, gone, missed
         self._tried, self._closed, self._handle = threading.Event(), threading.Event(), CallHandle()
 
@@ -263,7 +256,6 @@ class _Stream:
         self._tried.set()
         if self.open.is_set():
             self.open.clear()
-            self.given_up = True
             self._gone()
 
 
