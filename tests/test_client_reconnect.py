@@ -1,4 +1,4 @@
-"""A subscription that is to last: opened anew when it is lost, in every era and on every transport, but not for ever."""
+"""A subscription that is to last: opened anew when it is lost, in every era, on every transport, but not for ever."""
 
 import io
 import sys
@@ -238,9 +238,8 @@ class OfAnOlderEra(ClientCase):
     CAPABILITIES = {"tools": {"listChanged": True}, "resources": {"subscribe": True}}
 
     def setUp(self) -> None:
-        for module, values in ((subscription, {"FIRST_PAUSE": 0.001, "LONGEST_PAUSE": 0.01}),
-                               (ways, {"WAIT": 0.001, "LEAST_WAIT": 0.001})):
-            swift = mock.patch.multiple(module, **values)
+        for swift in (mock.patch.multiple(subscription, FIRST_PAUSE=0.001, LONGEST_PAUSE=0.01),
+                      mock.patch.multiple(ways, WAIT=0.001, LEAST_WAIT=0.001)):
             swift.start()
             self.addCleanup(swift.stop)
 
@@ -269,7 +268,8 @@ class OfAnOlderEra(ClientCase):
         def restarted(seen: Seen) -> Answer:
             if seen.header("Mcp-Session-Id") == "one":
                 return raw(404, b"", None)(seen)
-            return older({**answers, "GET": second, "initialize": initialized(session="two", **self.CAPABILITIES)})(seen)
+            return older({**answers, "GET": second,
+                          "initialize": initialized(session="two", **self.CAPABILITIES)})(seen)
 
         with self.talk(older(answers), era="auto") as (stub, client):
             heard = client.listen(tools=True, reconnect=True)
