@@ -191,7 +191,8 @@ def _shows(error: Union[ProtocolError, HTTPError], method: str, text: str) -> bo
     if method == "initialize":  # asked for in so many words, and refused in them by modern servers
         return False
     if isinstance(error, HTTPError):
-        return error.status == 400 and not text or error.status in (400, 404, 422) and bool(re.search(_OF_REQUEST, text))
+        odd = error.status in (400, 404, 422) and re.search(_OF_REQUEST, text)
+        return bool(odd) or error.status == 400 and not text
     if isinstance(error, UnsupportedProtocolVersion):
         return bool(_supported(error))
     if isinstance(error, MethodNotFound):
