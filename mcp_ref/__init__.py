@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         ToolError,
         TransportError,
     )
+    from .client.cache import Cache
     from .client.client import Client
     from .client.elicitation import accept, cancel, decline
     from .patterns.mrtr import InputRequired, link, roots, sampling
@@ -59,7 +60,8 @@ _DEFINED_IN = {
     "Signer": ".authorization.dpop", "TokenStore": ".authorization.token_store",
     "FileTokenStore": ".authorization.token_store", "AuthorizationError": ".base.errors",
     "UnixBus": ".transports.bus", "HTTPServer": ".transports.http_server", "Limits": ".transports.http_server",
-    "Client": ".client.client", "CallHandle": ".transports.calls", "CallCancelled": ".base.errors",
+    "Cache": ".client.cache", "Client": ".client.client", "CallHandle": ".transports.calls",
+    "CallCancelled": ".base.errors",
     "accept": ".client.elicitation", "decline": ".client.elicitation", "cancel": ".client.elicitation",
     "McpError": ".base.errors", "ProtocolError": ".base.errors", "HTTPError": ".base.errors",
     "Timeout": ".base.errors", "TransportError": ".base.errors", "ToolError": ".base.errors",
@@ -67,10 +69,11 @@ _DEFINED_IN = {
 }
 
 __all__ = [
-    "AuthorizationError", "CallCancelled", "CallHandle", "Client", "ClientCredentials", "Context", "EnterpriseManaged",
-    "FileTokenStore", "HTTPError", "HTTPServer", "InputRequired", "Introspection", "JWTBearer", "Limits", "McpError",
-    "OAuth", "PromptResult", "ProtocolError", "ResourceNotFound", "ResourceServer", "SchemaError", "Server", "Signer",
-    "Timeout", "TokenStore", "ToolError", "ToolResult", "TransportError", "UnixBus", "accept", "assistant", "cancel",
+    "AuthorizationError", "Cache", "CallCancelled", "CallHandle", "Client", "ClientCredentials", "Context",
+    "EnterpriseManaged", "FileTokenStore", "HTTPError", "HTTPServer", "InputRequired", "Introspection", "JWTBearer",
+    "Limits", "McpError", "OAuth", "PromptResult", "ProtocolError", "ResourceNotFound", "ResourceServer", "SchemaError",
+    "Server", "Signer", "Timeout", "TokenStore", "ToolError", "ToolResult", "TransportError", "UnixBus", "accept",
+    "assistant", "cancel",
     "content", "decline", "form", "link", "roots", "sampling", "static_tokens", "user",
 ]
 

@@ -6,7 +6,7 @@ from typing import Any, Dict, List, Tuple
 from unittest import mock
 
 from mcp_ref.base.errors import InvalidParams, Timeout, TooManyRounds, TransportError
-from mcp_ref.client import client as client_module
+from mcp_ref.client import rounds as rounds_module
 from mcp_ref.client.elicitation import accept, cancel, decline
 from mcp_ref.transports import calls
 from tests.stub_http import ClientCase, asks, question, said
@@ -67,7 +67,7 @@ class Rounds(ClientCase):
 
     def test_closing_ends_the_wait(self) -> None:
         with self.talk(asks(state="again")) as (_, client):
-            with mock.patch.object(client_module, "FIRST_PAUSE", 4.0):
+            with mock.patch.object(rounds_module, "FIRST_PAUSE", 4.0):
                 threading.Timer(0.1, client.close).start()
                 with self.assertRaisesRegex(TransportError, "closed"):
                     client.call_tool("t")

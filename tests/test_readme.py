@@ -213,6 +213,10 @@ class Readme(unittest.TestCase):
                            authorization="Bearer s3cret")
             self.assertEqual(client.response().status, 403)
 
+    def test_rounds_by_hand_and_what_is_kept(self):
+        for program in ("by_hand.py", "kept.py"):
+            self.assertEqual(self.run_line([sys.executable, program]), "")
+
     def test_the_program_with_a_server_in_it(self):
         self.assertEqual(self.run_line([sys.executable, "embedded.py"]), "['book']\n")
 

@@ -21,7 +21,7 @@ MYPY = [sys.executable, "-m", "mypy", "--strict", "--python-version", "3.9", "--
 
 WRONG = '''
 from typing import Any, Dict, List
-from mcp_ref import CallHandle, Client, Context, HTTPServer, Limits, Server, accept, cancel, decline
+from mcp_ref import Cache, CallHandle, Client, Context, HTTPServer, Limits, Server, accept, cancel, decline
 
 server = Server("s", "1", extensions={"com.example/map": {"scale": 2}})
 Server("s", "1", titel="x")  # wrong
@@ -91,7 +91,18 @@ Client(server, titel="x")  # wrong
 Client(server, headers=[("a", "b")])  # wrong
 handle = CallHandle()
 client.call_tool("bare", {"a": 1}, timeout=1, meta={"com.example/a": 1}, log_level="info", handle=handle)["content"]
+client.call_tool("bare", rounds=0, max_timeout=9.0, input_responses={"a": {"action": "decline"}}, request_state="s")
 client.call_tool("bare", titel="x")  # wrong
+client.call_tool("bare", rounds="0")  # wrong
+client.call_tool("bare", fresh=True)  # wrong
+client.call_tool("bare", max_timeout="9")  # wrong
+client.page("tools/list", None, fresh=True)["tools"]
+client.page("tools/list", 7)  # wrong
+[page.get("nextCursor") for page in client.pages("tools/list", fresh=True)]
+client.pages("tools/list", titel="x")  # wrong
+Client(server, cache=Cache(1000), max_timeout=60).read_resource("demo://a", fresh=True, rounds=0)
+Client(server, cache=True)  # wrong
+client.listen(tools=True, reconnect=True).honoured.get("toolsListChanged")
 client.call_tool("bare", timeout="x")  # wrong
 client.call_tool("bare", handle=7)  # wrong
 client.discover(titel="x")  # wrong

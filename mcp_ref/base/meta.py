@@ -52,6 +52,13 @@ def checked_meta(fields: Optional[Mapping[str, Any]]) -> Optional[Mapping[str, A
     return fields
 
 
+def checked_level(name: str) -> str:
+    """The name of a log level. Raises ValueError for any other."""
+    if name not in LOG_LEVELS:
+        raise ValueError(f"log_level is one of {', '.join(LOG_LEVELS)}, not {name!r}")
+    return name
+
+
 def checked_extensions(given: Mapping[str, Mapping[str, Any]]) -> Dict[str, Any]:
     """The `extensions` of a capabilities object, a copy: identifier to settings, {} for none (VERS-05).
 

@@ -1,6 +1,6 @@
 """server/utilities/caching, the client's side: results that a server lets clients keep, and for whom.
 
-Implements CACHE-07 to CACHE-12, CACHE-14, CACHE-15, CACHE-17.
+Implements CACHE-07 to CACHE-12, CACHE-14, CACHE-15, CACHE-17, CACHE-19 to CACHE-21.
 
 A result is kept as the octets of its JSON, so that nobody alters another's, and so that the bound is one of memory. It
 is found again by the server, the method and the parameters that it is the answer to; a private one also by the headers
@@ -10,16 +10,20 @@ is stale fetches it.
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections import OrderedDict
-from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional
 
 from ..base.meta import LOG_LEVEL, PROGRESS_TOKEN
 from ..lib.strict_json import decode, encode
 from ..lib.trace_context import TRACE_CONTEXT
 from ..patterns.state_sealer import digest
 from ..patterns.subscriptions import LIST_CHANGED, RESOURCE_UPDATED
+from ..transports.calls import Deadline
+from .pages import LISTS, MAX_PAGES, at
+from .responses import INPUT_REQUIRED
 
 READ = "resources/read"
 METHODS = ("server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list", READ)
@@ -31,6 +35,7 @@ LONGEST = 2**53
 """Milliseconds of a ttlMs that count, which no process sees the end of."""
 WITHOUT_EFFECT = frozenset((PROGRESS_TOKEN, LOG_LEVEL, *TRACE_CONTEXT))
 """The `_meta` of a request that its result does not depend on."""
+_NUMBERS = itertools.count(1)
 
 
 class Place(NamedTuple):
@@ -99,7 +104,7 @@ class Cache:
         told to have changed may be of before it.
         """
         ttl, public = result.get("ttlMs"), result.get("cacheScope") == "public"
-        asked = "inputResponses" in params or "requestState" in params
+        asked = "inputResponses" in params or "requestState" in params or result.get("resultType") == INPUT_REQUIRED
         if type(ttl) is not int or ttl <= 0 or method not in METHODS or asked:
             return
         place, octets = _place(server, method, params, authorization), encode(result)
@@ -134,6 +139,61 @@ class Cache:
         kept = self._kept.pop(place, None)
         if kept is not None:
             self._size -= len(kept.octets)
+
+
+class Share:
+    """One client's part in a Cache: clients share what is of one URL; a server that is a process or in it is its own.
+
+    transport: of the client, whose `authorized` tells the header fields that a request would be sent with now, beside
+    those of the protocol. What one was sent with may differ, where a token was renewed on the way. Raises TypeError.
+    """
+
+    def __init__(self, cache: Cache, transport: Any) -> None:
+        if not isinstance(cache, Cache):
+            raise TypeError(f"cache is a Cache, not {cache!r}")
+        url = hasattr(transport.address, "origin")
+        self._cache, self._authorized = cache, transport.authorized
+        self._server = str(transport.address) if url else f"{transport.address} {next(_NUMBERS)}"
+
+    def find(self, method: str, params: Mapping[str, Any], deadline: Deadline) -> Optional[Dict[str, Any]]:
+        """A fresh result of this request."""
+        if method not in METHODS:
+            return None
+        return self._cache.get(self._server, method, params, self._authorized(deadline))
+
+    def pages(self, method: str, params: Mapping[str, Any], deadline: Deadline) -> Optional[List[Dict[str, Any]]]:
+        """All pages of a list, if each of them is fresh."""
+        found: List[Dict[str, Any]] = []
+        cursor, authorization = None, self._authorized(deadline)
+        while len(found) < MAX_PAGES:
+            page = self._cache.get(self._server, method, {**params, **at(cursor)}, authorization)
+            if page is None:
+                return None
+            found.append(page)
+            cursor = page.get("nextCursor")
+            if cursor is None:
+                return found
+        return None
+
+    def ask(self, method: str, params: Mapping[str, Any],
+            post: Callable[[Callable[[Mapping[str, str]], None]], Dict[str, Any]]) -> Dict[str, Any]:
+        """The result of a request, which is kept. post: sends it, and tells what it was authorized with."""
+        sent: Dict[str, str] = {}
+        changes = self._cache.changes
+        result = post(sent.update)
+        self._cache.put(self._server, method, params, sent, result, changes)
+        return result
+
+    def refused(self, method: str, params: Mapping[str, Any]) -> None:
+        """-32602 came: a list whose cursor it is has changed, and the tools may have, of which one was called."""
+        if method == "tools/call":
+            self._cache.forget(self._server, "tools/list")
+        elif method in LISTS and params.get("cursor") is not None:
+            self._cache.forget(self._server, method)
+
+    def hear(self, notification: Mapping[str, Any]) -> None:
+        """Take a notification of the server's."""
+        self._cache.hear(self._server, notification)
 
 
 def _place(server: str, method: str, params: Mapping[str, Any], authorization: Mapping[str, str]) -> Place:

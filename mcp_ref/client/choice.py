@@ -102,6 +102,10 @@ class Choice:
         """
         if self._closed:
             raise TransportError("the client is closed")
+        if self._session is not None and self._session.ended:
+            with self._alone(deadline):
+                if self._session is not None and self._session.ended:
+                    self._drop()
         if self.finding is None:
             with self._alone(deadline):
                 if self.finding is None:
@@ -241,6 +245,8 @@ class Choice:
 
 def _is_modern(error: Union[ProtocolError, HTTPError]) -> bool:
     """Whether only a server of 2026-07-28 answers a request of an older era so."""
+    if isinstance(error, ProtocolError) and not error.remote:
+        return False
     if isinstance(error, InvalidParams):
         return error.status == 400 and "_meta" in error.message
     return isinstance(error, (HeaderMismatch, MissingClientCapability, UnsupportedProtocolVersion))

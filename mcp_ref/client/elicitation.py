@@ -19,7 +19,7 @@ Fields left out take the schema's defaults. Whatever is accepted is validated ag
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from ..base.errors import InvalidParams, MissingClientCapability, TransportError
 from ..base.meta import require_capabilities
@@ -76,6 +76,25 @@ def as_sent(params: Mapping[str, Any], returned: Any) -> Any:
     return {"action": "accept", "content": {**defaults(schema), **content} if isinstance(content, Mapping) else content}
 
 
+def _parts(result: Mapping[str, Any]) -> Tuple[Dict[str, Any], Optional[str]]:
+    """The requests and the state of an input_required result. Raises TransportError."""
+    requests, state = result.get("inputRequests"), result.get("requestState")
+    if requests is None and state is None:
+        raise TransportError("the server's input_required result has neither inputRequests nor requestState")
+    if not isinstance({} if requests is None else requests, dict) or not isinstance(state, (str, type(None))):
+        raise TransportError("the server's input_required result has malformed inputRequests or requestState")
+    return requests or {}, state
+
+
+def asked(result: Mapping[str, Any]) -> mrtr.InputRequired:
+    """What an input_required result asks, for who answers by hand. Raises TransportError for one that is malformed."""
+    requests, state = _parts(result)
+    try:
+        return mrtr.InputRequired(requests, state)
+    except (TypeError, ValueError) as error:
+        raise TransportError(f"the server's input_required result is malformed: {error}") from None
+
+
 class Inputs:
     """The callbacks of a client, and the capabilities that follow from them.
 
@@ -103,12 +122,8 @@ class Inputs:
         Raises TransportError for what a server may not ask, before anybody is asked; InvalidParams for an answer of a
         callback that cannot be sent.
         """
-        requests, state = result.get("inputRequests"), result.get("requestState")
-        if requests is None and state is None:
-            raise TransportError("the server's input_required result has neither inputRequests nor requestState")
-        if not isinstance({} if requests is None else requests, dict) or not isinstance(state, (str, type(None))):
-            raise TransportError("the server's input_required result has malformed inputRequests or requestState")
-        for key, request in (requests or {}).items():
+        requests, state = _parts(result)
+        for key, request in requests.items():
             self._check(key, request)
         retry: Dict[str, Any] = {} if state is None else {"requestState": state}
         if requests:

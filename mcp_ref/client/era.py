@@ -74,7 +74,7 @@ class Evidence(NamedTuple):
 
     def is_html(self) -> bool:
         """Whether it is a page for people."""
-        return isinstance(self.error, HTTPError) and bool(_HTML.search(self.error.body[:MAX_TEXT]))
+        return isinstance(self.error, HTTPError) and bool(re.search(_HTML, self.error.body[:MAX_TEXT]))
 
     def __str__(self) -> str:
         if self.result is None:
@@ -151,14 +151,15 @@ def fallback() -> str:
 
 # What an answer to any request shows
 
-_HTML = re.compile(r"\A\s*(?:<!doctype html|<html|<head|<body)|: <(?:!doctype html|html)", re.IGNORECASE)
-_REVISION = re.compile(r"\b20\d\d-\d\d-\d\d\b")
+# Texts, since few clients ever meet what they are for: `re` compiles each when it is first used, and keeps it.
+_HTML = r"(?i)\A\s*(?:<!doctype html|<html|<head|<body)|: <(?:!doctype html|html)"
+_REVISION = r"\b20\d\d-\d\d-\d\d\b"
 _VERSION = r"unsupported.{0,20}protocol.?version|protocol.?version.{0,40}(?:not supported|unsupported)"
 _HANDSHAKE = r"|\b(?:un)?initiali[sz](?:e|ed|ation)\b"
 _SESSION = (r"|session[- _]?id\b|\bno (?:valid |active )?session\b|\bsession (?:was |is )?(?:not found|required)"
             r"|\b(?:missing|invalid|unknown|expired) session\b")
-_OF_PARAMS = re.compile(_VERSION + _HANDSHAKE, re.IGNORECASE)
-_OF_REQUEST = re.compile(_VERSION + _HANDSHAKE + _SESSION, re.IGNORECASE)
+_OF_PARAMS = "(?i)" + _VERSION + _HANDSHAKE
+_OF_REQUEST = _OF_PARAMS + _SESSION
 _CODES = (InvalidRequest.defined, -32000, -32001, RETIRED)
 """What such a server refuses a request with that it does not understand, beside InvalidParams."""
 MAX_TEXT = 10_000
@@ -169,7 +170,7 @@ def older_era(error: Union[ProtocolError, HTTPError], method: str) -> str:
     """A sentence for the user where the answer to a request of this method shows an older era; otherwise ""."""
     supported = _supported(error)
     text = " ".join([error.body if isinstance(error, HTTPError) else error.message, *supported])[:MAX_TEXT]
-    revisions = sorted(set(_REVISION.findall(text)), reverse=True)
+    revisions = sorted(set(re.findall(_REVISION, text)), reverse=True)
     modern = [each for each in supported if each in MODERN] + [each for each in revisions if each > max(MODERN)]
     if modern or not _shows(error, method, text):
         return ""
@@ -190,11 +191,12 @@ def _shows(error: Union[ProtocolError, HTTPError], method: str, text: str) -> bo
     if method == "initialize":  # asked for in so many words, and refused in them by modern servers
         return False
     if isinstance(error, HTTPError):
-        return error.status == 400 and not text or error.status in (400, 404, 422) and bool(_OF_REQUEST.search(text))
+        odd = error.status in (400, 404, 422) and re.search(_OF_REQUEST, text)
+        return bool(odd) or error.status == 400 and not text
     if isinstance(error, UnsupportedProtocolVersion):
         return bool(_supported(error))
     if isinstance(error, MethodNotFound):
         return method == "server/discover"  # which every modern server has
     if isinstance(error, InvalidParams):
-        return bool(_OF_PARAMS.search(text)) or method == "server/discover" and error.status == 200
-    return error.code in _CODES and bool(_OF_REQUEST.search(text))
+        return bool(re.search(_OF_PARAMS, text)) or method == "server/discover" and error.status == 200
+    return error.code in _CODES and bool(re.search(_OF_REQUEST, text))

@@ -1,6 +1,6 @@
 """basic/index, Responses: what arrives for a request, checked before anybody gets to see it; and what comes ahead.
 
-Implements BASE-09 to BASE-11, BASE-17, PROG-01, PROG-02, PROG-07 and the receiver's half of LOG-17.
+Implements BASE-09 to BASE-11, BASE-17, CANC-11, PROG-01, PROG-02, PROG-07 and the receiver's half of LOG-17.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from ..lib.text import shown
 COMPLETE, INPUT_REQUIRED = "complete", "input_required"
 IDENTIFIED = {"tools": "name", "prompts": "name", "resources": "uri", "resourceTemplates": "uriTemplate"}
 """The member by which each kind of listed item is called or read."""
-
 
 
 class OtherId(TransportError):
@@ -93,20 +92,24 @@ class Heard:
     token: the request's progressToken. on_progress: called with progress, total and message, the last two None where
     not given. on_log: called with level, data and the logger's name or None. What either raises is logged: to show
     how a request goes is no reason to fail it. Nor is a notification that is malformed, of another request or of a
-    kind unknown here, which is passed over.
+    kind unknown here, which is passed over. renew: called at each progress, before on_progress.
     """
 
-    def __init__(self, token: Any, on_progress: Optional[OnProgress], on_log: Optional[OnLog]) -> None:
-        self._token, self._on_progress, self._on_log = token, on_progress, on_log
+    def __init__(self, token: Any, on_progress: Optional[OnProgress], on_log: Optional[OnLog],
+                 renew: Callable[[], None] = lambda: None) -> None:
+        self._token, self._on_progress, self._on_log, self._renew = token, on_progress, on_log, renew
 
     def __call__(self, message: Dict[str, Any]) -> None:
         """Hand on one notification."""
         method, params = message["method"], message.get("params")
         if not isinstance(params, dict):
             return
-        if method == "notifications/progress" and self._on_progress is not None:
+        if method == "notifications/progress":
             token, progress = params.get("progressToken"), _number(params.get("progress"))
-            if same_id(token, self._token) and progress is not None:
+            if self._token is None or not same_id(token, self._token) or progress is None:
+                return
+            self._renew()
+            if self._on_progress is not None:
                 _tell("on_progress", self._on_progress, progress, _number(params.get("total")),
                       _text(params.get("message")))
         elif method == "notifications/message" and self._on_log is not None:

@@ -32,7 +32,7 @@ from ..base.log import log
 from ..base.versioning import LEGACY
 from ..client.elicitation import Inputs
 from ..client.responses import Heard, result_of, same_id
-from ..client.subscription import Listener
+from ..client.subscription import Listener, all_changed
 from ..lib.text import shown
 from ..patterns.mrtr import ELICITATION, ROOTS, SAMPLING
 from ..patterns.subscriptions import ACKNOWLEDGED, LIST_CHANGED, RESOURCE_UPDATED
@@ -57,12 +57,12 @@ class Session:
 
     transport: of the client. inputs: its callbacks. info: its clientInfo. heard: what it makes of notifications that
     belong to no request. level: of the log messages that are to be sent, None for none. ids: its request ids, which no
-    other era uses again. streams: its open subscriptions. ended: whether the server would not begin it anew.
+    other era uses again. streams: its open subscriptions. refused: whether the server would not begin it anew.
     """
 
     def __init__(self, transport: Any, inputs: Inputs, info: Mapping[str, Any], heard: Heard, level: Optional[str],
                  ids: "itertools.count[int]", streams: Set[Listener]) -> None:
-        self.ended = False
+        self.refused = False
         self.version = ""
         self.capabilities: Dict[str, Any] = {}
         self._transport, self._inputs, self._info, self._heard = transport, inputs, dict(info), heard
@@ -70,6 +70,7 @@ class Session:
         self._sent_level: Optional[str] = None
         self._initialized: Dict[str, Any] = {}
         self._way = way_by(transport, self._hear, self._gone)
+        self._way.missed = self._missed
         self._lock = threading.Lock()
         self._under_way: Dict[int, Tuple[Deadline, Heard]] = {}
         self._feeds: List[_Feed] = []
@@ -77,6 +78,11 @@ class Session:
         self._asked: Dict[Any, bool] = {}
 
     # Beginning and end
+
+    @property
+    def ended(self) -> bool:
+        """Whether it can only be another session from now on."""
+        return self.refused or self._way.over
 
     def connect(self, deadline: Deadline) -> Dict[str, Any]:
         """Go over to HTTP+SSE; returns the `endpoint`. Raises what shows that the server has none."""
@@ -131,8 +137,6 @@ class Session:
         """
         if method == "server/discover":
             return self.discovered()
-        if self._way.lost:
-            self._anew(self._way.session, deadline)
         self._require(method)
         fields = dict(params.get("_meta") or {})
         level = fields.get(reserved.LOG_LEVEL)
@@ -179,8 +183,9 @@ class Session:
             try:
                 self.initialize(self.version, deadline)
             except (HTTPError, ProtocolError):
-                self.ended = True
+                self.refused = True
                 raise
+            self._missed()
             for uri in {uri for feed in self._feeds for uri in feed.uris}:
                 self._once(self._message("resources/subscribe", {"uri": uri}), deadline, self._heard)
 
@@ -302,8 +307,16 @@ class Session:
         """A stream of notifications as subscriptions/listen gives it: each with a subscriptionId of this side's own.
 
         wanted: its filter; what the server did not advertise is not in `honoured`. silence: not asked, for the GET
-        stream is taken up again whenever it ends. Raises MethodNotFound where the server cannot speak by itself.
+        stream is taken up again whenever it ends; what may have been missed meanwhile is then told as changed. Raises
+        MethodNotFound where the server cannot speak by itself, and BrokenOff where it no longer does.
         """
+        lost = self._way.lost
+        if lost:
+            self.request("ping", {}, deadline, self._heard)  # which begins the session anew where it is lost too
+            if self._way.lost:
+                self._way.open(deadline)
+        if lost and not self._way.hears:
+            raise BrokenOff(f"{self._transport.address} does not take up again the stream of what it says by itself")
         if not self._way.hears:
             raise MethodNotFound(f"{self._transport.address} has no stream for what it says by itself, so there is "
                                  "nothing to listen to")
@@ -330,6 +343,11 @@ class Session:
                 with suppress(McpError):
                     self.request("resources/unsubscribe", {"uri": uri}, Deadline(SAYING), self._heard)
 
+    def _missed(self) -> None:
+        """What came by itself may have been lost."""
+        for feed in list(self._feeds):
+            feed.miss()
+
     def _gone(self) -> None:
         """Nothing comes by itself any more."""
         for feed in list(self._feeds):
@@ -347,6 +365,7 @@ class _Feed:
         self.id = id
         self.deadline: Deadline = silence
         self.uris: FrozenSet[str] = frozenset(honoured.get("resourceSubscriptions", ()))
+        self._honoured = honoured
         self._methods = {LIST_CHANGED[name] for name in honoured if name in LIST_CHANGED}
         self._happened: "queue.SimpleQueue[Optional[Message]]" = queue.SimpleQueue()
         self._put({"method": ACKNOWLEDGED, "params": {"notifications": honoured}})
@@ -356,6 +375,11 @@ class _Feed:
         uri = (message.get("params") or {}).get("uri")
         updated = message["method"] == RESOURCE_UPDATED and isinstance(uri, str) and uri in self.uris
         if updated or message["method"] in self._methods:
+            self._put(message)
+
+    def miss(self) -> None:
+        """All that is followed may have changed."""
+        for message in all_changed(self._honoured):
             self._put(message)
 
     def _put(self, message: Message) -> None:

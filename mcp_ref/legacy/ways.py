@@ -7,8 +7,8 @@
     OverSSE       HTTP+SSE of 2024-11-05: one GET stream with all that the server says, a POST elsewhere for a message
 
 A way has `answer` and `notify`, as a transport has; `begun`, which keeps what initialize was answered with; and `open`,
-after which the server can speak by itself. `heard` is given what it then says, and `gone` called once nothing more can
-come. The revision that was negotiated decides on none of this.
+after which the server can speak by itself. `heard` is given what it then says, `missed` called when some of it may have
+been lost, and `gone` once nothing more can come. The revision that was negotiated decides on none of this.
 """
 
 from __future__ import annotations
@@ -63,17 +63,14 @@ class Way:
 
     cancels = True
     """Whether the transport itself tells the server of a request that was given up."""
+    missed: Gone
     lost = False
-    """Whether the session has ended with the process that it was with."""
-    _begun = 0
+    """Whether the server could speak by itself, and no longer can."""
 
     def __init__(self, transport: "StdioClient", heard: Hear, gone: Gone) -> None:
         self._transport, self._heard, self._gone = transport, heard, gone
-        transport.on_message, transport.on_ended = heard, self._end
-
-    def _end(self) -> None:
-        self.lost = True
-        self._gone()
+        self._starts = 0
+        transport.on_message, transport.on_ended = heard, gone
 
     def answer(self, message: Message, deadline: Deadline) -> Any:
         """As a transport's: a context manager that gives the exchange, with its `headers`, and the messages."""
@@ -85,8 +82,12 @@ class Way:
 
     def begun(self, version: str, headers: Mapping[str, str]) -> None:
         """The session begins. version: what was negotiated."""
-        self.lost = False
-        self._begun += 1
+        self._starts = self._transport.starts
+
+    @property
+    def over(self) -> bool:
+        """Whether the connection, or the process, is gone that the session was begun by, and the session with it."""
+        return self._starts > 0 and (self._transport.ended or self._transport.starts != self._starts)
 
     def open(self, deadline: Deadline) -> None:
         """Let the server speak by itself."""
@@ -99,7 +100,7 @@ class Way:
     @property
     def session(self) -> str:
         """What names the session on this way; a request refused under it may be sent under the next."""
-        return str(self._begun or "")
+        return ""
 
     def anew(self) -> None:
         """Forget the session, for an initialize that begins another."""
@@ -112,6 +113,7 @@ class Streamable(Way):
     """By Streamable HTTP."""
 
     cancels = False
+    over = False
 
     def __init__(self, http: "HTTPClient", heard: Hear, gone: Gone) -> None:
         self._http, self._heard, self._gone = http, heard, gone
@@ -185,8 +187,13 @@ class Streamable(Way):
 
     def open(self, deadline: Deadline) -> None:
         """Open the GET stream, and wait until it is there, or the server has said that it has none."""
-        stream = self._stream = _Stream(self._resumed, self._heard, self._gone)
+        self.lost = False
+        stream = self._stream = _Stream(self._resumed, self._heard, self._lose, lambda: self.missed())
         stream.start(min(OPENING, deadline.left()))
+
+    def _lose(self) -> None:
+        self.lost = True
+        self._gone()
 
     def _end_stream(self) -> None:
         if self._stream is not None:
@@ -207,9 +214,9 @@ class Streamable(Way):
 class _Stream:
     """The GET stream, read by a thread of its own, and taken up again whenever it ends."""
 
-    def __init__(self, resumed: Callable[[str, Deadline], Any], heard: Hear, gone: Gone) -> None:
+    def __init__(self, resumed: Callable[[str, Deadline], Any], heard: Hear, gone: Gone, missed: Gone) -> None:
         self.open = threading.Event()
-        self._resumed, self._heard, self._gone = resumed, heard, gone
+        self._resumed, self._heard, self._gone, self._missed = resumed, heard, gone, missed
         self._tried, self._closed, self._handle = threading.Event(), threading.Event(), CallHandle()
 
     def start(self, seconds: float) -> None:
@@ -230,6 +237,8 @@ class _Stream:
             wait, idle = min(WAIT * 2**idle, LONGEST_WAIT), idle + 1
             try:
                 with self._resumed(cursor, Silence(MAX_SECONDS, self._handle)) as (exchange, messages):
+                    if self.open.is_set() and not cursor:
+                        self._missed()
                     self.open.set()
                     self._tried.set()
                     for message in messages:
@@ -254,6 +263,7 @@ class Shared(Way):
     """By one channel, on which responses and all else come as they come."""
 
     cancels = False
+    over = False
     _address: str
 
     def __init__(self, heard: Hear, gone: Gone) -> None:
@@ -322,6 +332,7 @@ class OverSSE(Shared):
                     self._came(message)
             except McpError as error:
                 log.debug("the event stream broke off: %s", error)
+        self.over = True
         self._calls, ended = {}, list(self._calls.values())
         for call in ended:
             call.put(None)

@@ -23,17 +23,19 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from typing import Any, Dict, List, Mapping, NoReturn, Optional
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NoReturn, Optional
 
 from ..base.errors import InvalidParams, SchemaError
 from ..base.log import log
 from ..base.meta import require_capabilities
-from ..lib.json_schema import compile_schema
 from ..lib.strict_json import encode
 from ..lib.text import shown
 from ..lib.uri import is_uri, parsed, percent_decoded
 from .sampling import check_messages, check_sampled
 from .state_sealer import Claim, StateSealer, digest
+
+if TYPE_CHECKING:
+    from ..lib.json_schema import Schema
 
 METHODS = ("tools/call", "prompts/get", "resources/read")
 ELICITATION, SAMPLING, ROOTS = "elicitation/create", "sampling/createMessage", "roots/list"
@@ -169,7 +171,13 @@ def _check_form(params: Mapping[str, Any], schema: Any) -> None:
     if unknown:
         raise SchemaError(f"{_named(params)} requires {shown(unknown[0])}, for which it has no field, so nobody could "
                           "answer it")
-    compile_schema(schema, formats=True)
+    _compiled(schema)
+
+
+def _compiled(schema: Mapping[str, Any]) -> "Schema":
+    from ..lib.json_schema import compile_schema  # a client loads it with the first form that it is asked
+
+    return compile_schema(schema, formats=True)
 
 
 class Incomplete(InvalidParams):
@@ -223,7 +231,7 @@ def _form_answer(where: str, params: Mapping[str, Any], answer: Mapping[str, Any
     if not isinstance(content, dict):
         raise InvalidParams(f"Invalid params: {where}.content must be an object")
     schema = params["requestedSchema"]
-    violations = compile_schema(schema, formats=True).errors(content)
+    violations = _compiled(schema).errors(content)
     for violation in sorted(violations, key=lambda each: each.keyword == "required"):
         kind = Incomplete if violation.keyword == "required" else InvalidParams
         raise kind("Invalid params: " + violation.text(f"{where}.content"))

@@ -1,7 +1,7 @@
 """basic/patterns/cancellation, the caller's side: how long a request may take, and how it is ended from elsewhere.
 
-Implements CANC-06 to CANC-08. Also what every transport of a client shares: the header fields that go with a request,
-and its octets.
+Implements CANC-06 to CANC-08, CANC-10, CANC-11. Also what every transport of a client shares: the header fields that
+go with a request, and its octets.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ OURS = frozenset(("accept", "accept-encoding", "connection", "content-length", "
 
 Wire = Callable[[str, str], None]
 Notified = Callable[[Dict[str, Any]], None]
+Sent = Callable[[Mapping[str, str]], None]
 Headers = Union[Mapping[str, str], Callable[[], Mapping[str, str]], None]
 
 
@@ -70,17 +71,21 @@ class CallHandle:
 class Deadline:
     """The time that a request may take in all, or until its handle is cancelled.
 
-    Raises ValueError unless `seconds` is a number above 0, and TypeError for a handle that is none.
+    longest: the time that it may take in all, where every sign of progress renews `seconds`; None where none does.
+    Raises ValueError unless both are a number above 0, and TypeError for a handle that is none.
     """
 
-    def __init__(self, seconds: float, handle: Optional[CallHandle] = None) -> None:
-        if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds > 0:
-            raise ValueError(f"a timeout is a number of seconds above 0, not {seconds!r}")
+    def __init__(self, seconds: float, handle: Optional[CallHandle] = None, longest: Optional[float] = None) -> None:
+        for given in (seconds, seconds if longest is None else longest):
+            if isinstance(given, bool) or not isinstance(given, (int, float)) or not given > 0:
+                raise ValueError(f"a timeout is a number of seconds above 0, not {given!r}")
         if handle is not None and not isinstance(handle, CallHandle):
             raise TypeError(f"a handle is a CallHandle, not {handle!r}")
-        self.seconds = float(min(seconds, MAX_SECONDS))
+        self.longest = None if longest is None else float(min(longest, MAX_SECONDS))
+        self.seconds = float(min(seconds, MAX_SECONDS if longest is None else longest, MAX_SECONDS))
         self.handle = handle
         self._end = time.monotonic() + self.seconds
+        self._last = self._end - self.seconds + (self.longest or self.seconds)
         self._lock, self._holds = threading.Lock(), 0
         self._held: Optional[float] = None
 
@@ -109,6 +114,12 @@ class Deadline:
     def extend(self, seconds: float) -> None:
         """Move the end by so much."""
         self._end += seconds
+        self._last += seconds
+
+    def renew(self) -> None:
+        """There is progress: the time begins anew, up to the longest."""
+        with self._lock:
+            self._end = max(self._end, min((self._held or time.monotonic()) + self.seconds, self._last))
 
     @contextmanager
     def on_hold(self) -> Iterator[None]:
@@ -131,7 +142,9 @@ class Deadline:
 
     def error(self) -> Timeout:
         """The Timeout that tells how long was waited."""
-        return Timeout(f"no answer within {self.seconds:g} s")
+        if self.longest is not None and self._end >= self._last:
+            return Timeout(f"no answer within {self.longest:g} s, whatever its progress")
+        return Timeout(f"no answer within {self.seconds:g} s" + (", nor progress" if self.longest else ""))
 
 
 class Silence(Deadline):

@@ -25,9 +25,9 @@ from .pool import CHUNK, Connection, Pool, secure
 
 MAX_RECORD = 8 * 1024 * 1024
 
-_HEADS = re.compile(r"(?:HTTP/1\.[01] 1(?!01).*?\r\n\r\n)*.*?(?:\r\n\r\n|\Z)", re.DOTALL)
-_SECRET = re.compile(r"^(?=(?:proxy-)?authorization:|(?:set-)?cookie:|[^\s:]*(?:api-?key|token|secret|password))"
-                     r"([^\s:]+):[^\r\n]*", re.IGNORECASE | re.MULTILINE)
+_HEADS = r"(?s)(?:HTTP/1\.[01] 1(?!01).*?\r\n\r\n)*.*?(?:\r\n\r\n|\Z)"
+_SECRET = (r"(?im)^(?=(?:proxy-)?authorization:|(?:set-)?cookie:|[^\s:]*(?:api-?key|token|secret|password))"
+           r"([^\s:]+):[^\r\n]*")
 
 
 class Exchange:
@@ -44,6 +44,7 @@ class Exchange:
         self.connecting: Optional[socket.socket] = None
         self.barred: Optional[Callable[[str], bool]] = None  # addresses that the server's name may not have
         self.sent, self.received = bytearray(), bytearray()
+        self.authorized: Mapping[str, str] = {}  # the fields that say on whose behalf it was sent
         self.headers: Any = {}  # of the response, once it is there: a mapping whose names have no case
         self.last_event_id: Optional[str] = None
         self.retry: Optional[float] = None  # seconds
@@ -176,8 +177,8 @@ class Exchange:
 
 def _without_secrets(octets: bytearray) -> str:
     text = octets.decode("utf-8", "backslashreplace")
-    heads: Any = _HEADS.match(text)
-    return _SECRET.sub(r"\1: …", heads.group()) + text[heads.end():]
+    heads: Any = re.match(_HEADS, text)
+    return re.sub(_SECRET, r"\1: …", heads.group()) + text[heads.end():]
 
 
 def _inflated(pieces: Iterator[bytes]) -> Iterator[bytes]:

@@ -17,7 +17,7 @@ from ..lib.strict_json import NotJson, decode
 from ..lib.text import shown
 from ..lib.uri import Address, joined
 from . import sse
-from .calls import Deadline, Headers, Notified, Wire, encoded, header_source
+from .calls import Deadline, Headers, Notified, Sent, Wire, encoded, header_source
 from .endpoint import EVENT_STREAM, JSON
 from .exchange import Exchange
 from .pool import Pool
@@ -59,24 +59,38 @@ class HTTPClient:
     def __init__(self, url: str, headers: Headers = None, wire: Optional[Wire] = None,
                  auth: Optional[Authorizing] = None) -> None:
         self.address = Address(url)
-        self._authorized = None if auth is None else auth(self.address)
+        self._auth = None if auth is None else auth(self.address)
         self.max_message = MAX_MESSAGE
         self._wire = wire
         self._pool = Pool(direct=self.address.loopback)
         weakref.finalize(self, self._pool.close)
         self._given = header_source(headers)
 
+    def authorized(self, deadline: Deadline) -> Dict[str, str]:
+        """The header fields that say on whose behalf a request is sent: the URL's user, what the caller gives, a token.
+
+        Of the proof that goes with a token nothing, since it is another each time. Raises AuthorizationError.
+        """
+        own = {} if self._auth is None else self._auth(deadline).headers("POST", self.address.url)
+        return _bearing(self._of_caller(), own)
+
+    def _of_caller(self) -> Dict[str, str]:
+        return {**self.address.authorization(), **self._given()}
+
     def post(self, message: Mapping[str, Any], headers: Mapping[str, str], deadline: Deadline,
-             notified: Notified) -> Any:
+             notified: Notified, sent: Optional[Sent] = None) -> Any:
         """Send one request; returns what came as its response, any JSON value as yet.
 
         headers: those that belong to this message. notified: called with each notification that comes ahead of the
-        response. Raises Timeout, Unreachable, HTTPError, the ProtocolError that an HTTP error carries, and
-        TransportError, for a message that is not JSON before anything is sent.
+        response. sent: called with the fields of `authorized` that it really went with. Raises Timeout, Unreachable,
+        HTTPError, the ProtocolError that an HTTP error carries, and TransportError, for a message that is not JSON
+        before anything is sent.
         """
-        with self.answer(message, headers, deadline) as (_, messages):
+        with self.answer(message, headers, deadline) as (exchange, messages):
             for answer in messages:
                 if not isinstance(answer, dict) or "method" not in answer:
+                    if sent is not None:
+                        sent(exchange.authorized)
                     return answer
                 if "id" not in answer:  # a request of the server's is passed over (HTTP-11)
                     notified(answer)
@@ -119,13 +133,15 @@ class HTTPClient:
         and what a 401 or 403 carries.
         """
         url, redirects = url or self.address.url, 0
-        fields = {"User-Agent": f"mcp_ref/{RELEASE}", **self.address.authorization(), **self._given(),
+        given = self._of_caller()
+        fields = {"User-Agent": f"mcp_ref/{RELEASE}", **given,
                   "Accept": f"{JSON}, {EVENT_STREAM}", "Accept-Encoding": "identity",
                   **({} if body is None else {"Content-Type": JSON}), **headers}
-        attempt = None if self._authorized is None else self._authorized(deadline)
+        attempt = None if self._auth is None else self._auth(deadline)
         while redirects <= MAX_REDIRECTS:
             own = {} if attempt is None else attempt.headers(method, url)
             with Exchange(self.address, deadline, self._wire, self._pool) as exchange:
+                exchange.authorized = _bearing(given, own)
                 response = exchange.open(method, url, body, {**fields, **own}, repeatable or method != "POST")
                 again = self._redirect(response, url)
                 if again is None and (attempt is None or response.status not in (401, 403)):
@@ -206,6 +222,10 @@ class HTTPClient:
             return decode(data)
         except NotJson as error:
             raise TransportError(f"{self.address} sent what is not strict JSON: {error}") from None
+
+
+def _bearing(given: Mapping[str, str], own: Mapping[str, str]) -> Dict[str, str]:
+    return {**given, **{name: value for name, value in own.items() if name == "Authorization"}}
 
 
 def _media_type(response: http.client.HTTPResponse) -> str:

@@ -25,7 +25,7 @@ from ..base.versioning import RELEASE
 from ..lib.strict_json import NotJson, decode, encode
 from ..patterns.notifications import Cancelled
 from ..patterns.subscriptions import Subscription
-from .calls import MAX_SECONDS, Deadline, Headers, Notified, Wire, encoded, header_source
+from .calls import MAX_SECONDS, Deadline, Headers, Notified, Sent, Wire, encoded, header_source
 from .endpoint import EVENT_STREAM, JSON, Endpoint
 
 
@@ -44,14 +44,22 @@ class Memory:
         self._server, self._given = server, header_source(headers)
         self._endpoint = Endpoint(cors=server.cors)
 
+    def authorized(self, deadline: Deadline) -> Dict[str, str]:
+        """The caller's header fields."""
+        return self._given()
+
     def post(self, message: Mapping[str, Any], headers: Mapping[str, str], deadline: Deadline,
-             notified: Notified) -> Any:
+             notified: Notified, sent: Optional[Sent] = None) -> Any:
         """Send one request; returns what came as its response. notified: called with each notification ahead of it.
+        sent: called with the fields of `authorized` that it went with.
 
         Raises Timeout, CallCancelled, HTTPError, and TransportError, for a message that is not JSON before anything is
         sent.
         """
-        with Call(self, message, headers, deadline) as call:
+        given = self._given()
+        with Call(self, message, {**given, **headers}, deadline) as call:
+            if sent is not None:
+                sent(given)
             answer = call.run_here(notified) if deadline.endless else call.run_beside(notified)
             for message in call.messages(answer):
                 if not isinstance(message, dict) or "method" not in message:
@@ -67,7 +75,7 @@ class Memory:
         It, and the iterator, raise what `post` does.
         """
         early: List[Dict[str, Any]] = []
-        with Call(self, message, headers, deadline) as call:
+        with Call(self, message, {**self._given(), **headers}, deadline) as call:
             yield call, itertools.chain(early, call.messages(call.run_here(early.append)))
 
     @property
@@ -80,7 +88,7 @@ class Memory:
 
     def request(self, body: bytes, headers: Mapping[str, str]) -> Request:
         """The request that `body` is to the server, with the head that it would have on HTTP."""
-        fields = {"Host": "127.0.0.1", "User-Agent": f"mcp_ref/{RELEASE}", **self._given(), "Content-Type": JSON,
+        fields = {"Host": "127.0.0.1", "User-Agent": f"mcp_ref/{RELEASE}", "Content-Type": JSON,
                   "Accept": f"{JSON}, {EVENT_STREAM}", "Content-Length": str(len(body)), **headers}
         head = Head("POST", self._endpoint.path, {name.lower(): value for name, value in fields.items()})
         return Request(lambda: body, head, endpoint=self._endpoint)

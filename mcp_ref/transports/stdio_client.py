@@ -29,7 +29,7 @@ from ..base.log import log
 from ..base.meta import PROGRESS_TOKEN, SUBSCRIPTION_ID
 from ..lib.strict_json import NotJson, decode
 from ..lib.text import shown
-from .calls import GLANCE, Deadline, Notified, Silence, Wire, encoded
+from .calls import GLANCE, Deadline, Notified, Sent, Silence, Wire, encoded
 from .child import MAX_LINE, PATIENCE, Child, Line, named
 
 MAX_UNREAD = 8 * 1024 * 1024
@@ -84,7 +84,7 @@ class StdioClient:
         self.on_message: Optional[Callable[[Dict[str, Any]], None]] = None
         self.on_ended: Optional[Callable[[], None]] = None
         self.starts = 0
-        self._restart, self._closed, self._warned, self._unanswered = restart, False, False, 0
+        self.restarts, self._closed, self._warned, self._unanswered = restart, False, False, 0
         self._starting, self._routing = threading.RLock(), threading.Lock()
         self._calls: Dict[Key, Call] = {}
         self._given_up: Deque[Key] = collections.deque(maxlen=MAX_GIVEN_UP)
@@ -92,13 +92,23 @@ class StdioClient:
         self._start = functools.partial(Child, list(command), self.address, weakref.WeakMethod(self._hear),
                                         weakref.WeakMethod(self._lost), env, cwd, stderr)
 
+    def authorized(self, deadline: Deadline) -> Dict[str, str]:
+        """Nothing: who started the process is whom it serves."""
+        return {}
+
+    @property
+    def ended(self) -> bool:
+        """Whether the process that was started last is over."""
+        child = self._child
+        return child is not None and child.fate is not None
+
     def post(self, message: Mapping[str, Any], headers: Mapping[str, str], deadline: Deadline,
-             notified: Notified) -> Any:
+             notified: Notified, sent: Optional[Sent] = None) -> Any:
         """Send one request; returns what came as its response. notified: called with each notification ahead of it.
 
-        headers: not sent. Raises Timeout, CallCancelled, Unreachable for a server that cannot be started or has ended,
-        BrokenOff for one that ends before it has answered, and TransportError, for a message that is not JSON before
-        anything is sent.
+        headers, sent: not of use here. Raises Timeout, CallCancelled, Unreachable for a server that cannot be started
+        or has ended, BrokenOff for one that ends before it has answered, and TransportError, for a message that is not
+        JSON before anything is sent.
         """
         with self.answer(message, headers, deadline) as (_, messages):
             for answer in messages:
@@ -159,7 +169,7 @@ class StdioClient:
                 raise TransportError("the client is closed")
             child = self._child
             if child is not None and child.fate is not None:
-                if not self._restart or self._unanswered >= MAX_STARTS:
+                if not self.restarts or self._unanswered >= MAX_STARTS:
                     often = f", {self._unanswered} times without an answer" if self._unanswered > 1 else ""
                     raise Unreachable(f"{self.address} {child.fate}{often}")
                 self._end(HASTE, child.fate)

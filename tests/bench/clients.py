@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import time
@@ -57,8 +58,11 @@ FIRST_SECONDS, FIRST_TIMES = 0.15, 1.6
 
 def measure(caller: Caller, url: str, seconds: str) -> None:
     """One round of one caller."""
+    settings = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    settings["PYTHONPYCACHEPREFIX"] = str(ROOT / "build" / "bytecode")  # as a program has it from its second run on
     begin = time.perf_counter()
-    with subprocess.Popen(caller.command(url, seconds), cwd=ROOT, stdout=subprocess.PIPE, encoding="utf-8") as process:
+    with subprocess.Popen(caller.command(url, seconds), cwd=ROOT, stdout=subprocess.PIPE, encoding="utf-8",
+                          env=settings) as process:
         assert process.stdout is not None
         if process.stdout.readline() != "first\n":
             raise BenchError(f"{caller.name} ended with status {process.wait()} before it had an answer")
