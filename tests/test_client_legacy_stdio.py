@@ -186,7 +186,8 @@ class Session(Case):
         self.assertEqual(client.list_tools(), [])
         client.close()
         asked = [method for method in self.sent() if not method.startswith("notifications/")]
-        self.assertEqual(asked, ["server/discover", "initialize", "tools/call", "initialize", "tools/list"])
+        self.assertEqual(asked, ["server/discover", "initialize", "tools/call", "server/discover", "initialize",
+                                 "tools/list"])
         client = self.server()
         self.assertRaises(BrokenOff, client.call_tool, "die")
         self.assertRaises(Unreachable, client.list_tools)

@@ -133,7 +133,7 @@ class Mutations(unittest.TestCase):
         self.assertLessEqual(len(self.http.open), 1)
 
     def test_mutated_octets(self):
-        self.http.loop._patience = 60.0  # who has sent its last counts as gone while a call is slow, as all are at times
+        self.http.loop._patience = 60.0  # who has sent its last counts as gone while a call is slow
         for seed in range(COUNT // 2):
             chance = random.Random(f"octets {seed}")
             client = self.connected()

@@ -50,8 +50,8 @@ MODULES = {".".join(path.relative_to(ROOT / "mcp_ref").with_suffix("").parts).re
            for path in SOURCES}
 LAYERS = (("lib",), ("base",), ("patterns",), ("transports",), ("authorization",), ("server",), ("legacy",),
           ("ladder", "explain", "serve", "legacy.serve"), ("server.server",), ("client",),
-          ("legacy.ways", "legacy.client"), ("client.choice", "client.client"), ("demo",), ("cli",),
-          ("__init__", "__main__"))
+          ("legacy.ways", "legacy.in_process", "legacy.client"), ("client.choice", "client.client"), ("demo",),
+          ("cli",), ("__init__", "__main__"))
 """Rooms, from the lowest up; `server` is state and features, and server.server the author's API over all of them."""
 
 

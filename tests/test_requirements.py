@@ -16,6 +16,7 @@ REAL = "test_ladder.Rungs.test_version"
 CASES = SHARED / "cases" / "known-failures.jsonl"
 CLIENT = ("client.", "cli.", "transports.http_client", "transports.exchange", "transports.pool", "transports.calls",
           "transports.sse", "transports.child", "transports.stdio_client", "legacy.client", "legacy.ways",
+          "legacy.in_process",
           *(f"authorization.{name}" for name in ("challenges", "discovery", "dpop", "grants", "login", "loopback",
                                                  "oauth_client", "registration", "token_store", "tokens", "web")))
 DUE = 2

@@ -1,6 +1,6 @@
 """basic/index, Responses: what arrives for a request, checked before anybody gets to see it; and what comes ahead.
 
-Implements BASE-09 to BASE-11, BASE-17, CANC-11, PROG-01, PROG-02, PROG-07 and the receiver's half of LOG-17.
+Implements BASE-09 to BASE-11, BASE-17, PROG-01, PROG-02, PROG-07 and the receiver's half of LOG-17.
 """
 
 from __future__ import annotations

@@ -37,7 +37,8 @@ from ..lib.text import shown
 from ..patterns.mrtr import ELICITATION, ROOTS, SAMPLING
 from ..patterns.subscriptions import ACKNOWLEDGED, LIST_CHANGED, RESOURCE_UPDATED
 from ..transports.calls import Deadline, Silence
-from .ways import OverSSE, way_by
+from .in_process import way_by
+from .ways import OverSSE
 
 NEEDED = {"tools": "tools", "prompts": "prompts", "resources": "resources", "completion": "completions",
           "logging": "logging"}

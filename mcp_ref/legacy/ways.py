@@ -3,7 +3,7 @@
     Way           a connection that lasts (stdio), whose transport knows what is for whom
     Streamable    Streamable HTTP with a session: a POST a message, a GET stream for what the server says by itself, a
                   stream that ends early taken up again where it was left
-    InProcess     a server of this process
+    InProcess     a server of this process, in legacy/in_process
     OverSSE       HTTP+SSE of 2024-11-05: one GET stream with all that the server says, a POST elsewhere for a message
 
 A way has `answer` and `notify`, as a transport has; `begun`, which keeps what initialize was answered with; and `open`,
@@ -21,19 +21,14 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, Mapping, Option
 
 from ..base.errors import BrokenOff, HTTPError, McpError, ProtocolError, TransportError
 from ..base.log import log
-from ..base.peer import Peer
-from ..base.request import Request
-from ..lib.strict_json import decode
 from ..lib.text import shown
 from ..lib.uri import Address, joined
-from ..patterns.notifications import Cancelled
 from ..transports.calls import MAX_SECONDS, CallHandle, Deadline, Silence, encoded
 from ..transports.endpoint import EVENT_STREAM
 
 if TYPE_CHECKING:
     from ..transports.exchange import Exchange
     from ..transports.http_client import HTTPClient
-    from ..transports.memory import Memory
     from ..transports.stdio_client import StdioClient
 
 SESSION, VERSION = "Mcp-Session-Id", "MCP-Protocol-Version"
@@ -49,13 +44,6 @@ PARTING = 2.0
 Message = Dict[str, Any]
 Hear = Callable[[Message], None]
 Gone = Callable[[], None]
-
-
-def way_by(transport: Any, heard: Hear, gone: Gone) -> "Way":
-    """The way that belongs to a client's transport. heard, gone: its on_message and ended."""
-    if hasattr(transport, "exchange"):
-        return Streamable(transport, heard, gone)
-    return Way(transport, heard, gone) if hasattr(transport, "notify") else InProcess(transport, heard, gone)
 
 
 class Way:
@@ -351,60 +339,6 @@ class OverSSE(Shared):
     def close(self) -> None:
         """End the stream, and with it the session."""
         self._exchange.hang_up()
-
-
-class InProcess(Shared):
-    """To a server of this process, as if by stdio: there is no head, so whatever HTTP alone asks is not asked.
-
-    A request is served by a thread of its own, and where none can be started by its caller's.
-    """
-
-    def __init__(self, memory: "Memory", heard: Hear, gone: Gone) -> None:
-        super().__init__(heard, gone)
-        self._memory, self._address, self._peer = memory, memory.address, _Inside(self._decoded)
-
-    def notify(self, message: Message, deadline: Deadline) -> None:
-        """Hand it to the server."""
-        octets = encoded(message)
-        if self._memory.wire is not None:
-            self._memory.wire(octets.decode("ascii"), "")
-        request = Request(lambda: octets, None, self._decoded, peer=self._peer)
-        if "method" in message and "id" in message:
-            with suppress(RuntimeError):  # a Python without threads, or out of them
-                return threading.Thread(target=self._serve, args=(request,), name="mcp-in-process", daemon=True).start()
-        self._serve(request)
-
-    def _serve(self, request: Request) -> None:
-        with suppress(Cancelled):
-            answer = self._memory.handle(request)
-            if answer.body:
-                self._peer.end(request)
-                self._arrived(answer.body)
-
-    def _decoded(self, message: Message) -> None:
-        self._arrived(encoded(message))
-
-    def _arrived(self, octets: bytes) -> None:
-        if self._memory.wire is not None:
-            self._memory.wire("", octets.decode("utf-8"))
-        self._came(decode(octets))
-
-
-class _Inside(Peer):
-    """The client, as a server of this process knows it."""
-
-    def __init__(self, write: Hear) -> None:
-        super().__init__()
-        self._write = write
-
-    def send(self, message: Message) -> None:
-        """Give a message to it; a response only while its request is in flight."""
-        if "method" not in message:
-            request = self.in_flight.get(message.get("id", ""))
-            if request is None:
-                return
-            self.end(request)
-        self._write(message)
 
 
 class _Call:

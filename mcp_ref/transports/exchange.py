@@ -1,7 +1,5 @@
 """basic/patterns/cancellation, Timeouts: one HTTP exchange by urllib, bounded as a whole; its faults are McpErrors.
 
-Implements CANC-10, CANC-11.
-
 A socket timeout bounds each read, and a peer that drips octets would never meet it; here every read has what is left
 of the deadline. Name resolution is the one thing that cannot be bounded. Where connections come from, and that they are
 kept, is told in transports/pool.
