@@ -1,6 +1,6 @@
 """server/utilities/caching, the client's side: results that a server lets clients keep, and for whom.
 
-Implements CACHE-07 to CACHE-12, CACHE-14, CACHE-15, CACHE-17, CACHE-19 to CACHE-21.
+Implements CACHE-07 to CACHE-12, CACHE-14, CACHE-15, CACHE-17, CACHE-19.
 
 A result is kept as the octets of its JSON, so that nobody alters another's, and so that the bound is one of memory. It
 is found again by the server, the method and the parameters that it is the answer to; a private one also by the headers
