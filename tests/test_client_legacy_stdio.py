@@ -75,11 +75,11 @@ class Case(unittest.TestCase):
         return [json.loads(line).get("method", "response") for line in self.heard.getvalue().splitlines()
                 if line.startswith("{")]
 
-    def until(self, method: str) -> None:
+    def until(self, method: str, count: int = 1) -> None:
         end = time.monotonic() + 30
-        while method not in self.sent() and time.monotonic() < end:
+        while self.sent().count(method) < count and time.monotonic() < end:
             time.sleep(0.01)
-        self.assertIn(method, self.sent())
+        self.assertEqual(self.sent().count(method), count)
 
 
 class Probing(Case):
@@ -161,8 +161,7 @@ class Session(Case):
             self.assertIn('"content": {"name": "Who?"}', result["content"][0]["text"])
             self.assertEqual(next(changes)["method"], "notifications/tools/list_changed")
         self.assertEqual(heard, [1, "heard"])
-        client.close()
-        self.assertEqual(self.sent().count("response"), 3)
+        self.until("response", 3)
 
     def test_a_request_that_is_given_up(self) -> None:
         client = self.server()
