@@ -24,6 +24,7 @@ from mcp_ref.base.errors import (
 )
 from mcp_ref.base.meta import CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION
 from mcp_ref.client.client import Client
+from mcp_ref.client.responses import result_of
 from mcp_ref.server.server import Server
 from mcp_ref.transports.http_server import HTTPServer
 from tests.stub_http import (
@@ -135,7 +136,7 @@ class Requests(ClientCase):
 
 
 class Answers(ClientCase):
-    @proves("HTTP-74")
+    @proves("HTTP-74", "BASE-11", "C088")
     def test_json_with_parameters_and_odd_case(self) -> None:
         body = b'{"jsonrpc":"2.0","id":1,"result":{"content":[]}}'
         with self.talk(raw(200, body, "Application/JSON; charset=utf-8")) as (_, client):
@@ -161,6 +162,11 @@ class Answers(ClientCase):
         for script, words in cases:
             with self.subTest(words):
                 self.refused(script, TransportError, words)
+
+    def test_a_message_with_a_method_is_no_response(self) -> None:
+        for members in ({"result": {}}, {"error": {"code": 1, "message": "x"}}):
+            with self.assertRaisesRegex(TransportError, "no JSON-RPC 2.0 response"):
+                result_of({"jsonrpc": "2.0", "id": 1, "method": "roots/list", **members}, 1)
 
     def test_errors_are_typed(self) -> None:
         made = self.refused(error(-32601, status=404), MethodNotFound)
@@ -201,6 +207,7 @@ class Answers(ClientCase):
         self.refused(raw(202, b"", None), HTTPError, "HTTP 202")
         self.refused(raw(404, b'{"jsonrpc":"2.0","id":1,"result":{}}'), HTTPError, "HTTP 404")
 
+    @proves("C090")
     def test_gzip_that_nobody_asked_for(self) -> None:
         packed = gzip.compress(b'{"jsonrpc":"2.0","id":1,"result":{"content":[]}}')
         with self.talk(raw(200, packed, Content_Encoding="gzip")) as (_, client):
@@ -253,11 +260,11 @@ class Versions(ClientCase):
             self.assertEqual(len(stub.seen), 4, "one retry, never more")
 
     def test_another_one_goes_before_the_refused_one(self) -> None:
-        refusal = error(-32022, data={"supported": ["2027-01-01", "2026-07-28"]})
-        with mock.patch.object(Client, "versions", ("2027-01-01", "2026-07-28")), self.talk(refusal, said()) as (
-                stub, client):
-            client.call_tool("t")
-        self.assertEqual([seen.header("MCP-Protocol-Version") for seen in stub.seen], ["2027-01-01", "2026-07-28"])
+        for versions in (("2027-01-01", "2026-07-28"), ("2026-07-28", "2027-01-01")):
+            refusal = error(-32022, data={"supported": list(versions)})
+            with mock.patch.object(Client, "versions", versions), self.talk(refusal, said()) as (stub, client):
+                client.call_tool("t")
+            self.assertEqual([seen.header("MCP-Protocol-Version") for seen in stub.seen], list(versions))
 
     def test_without_one_the_error_is_raised(self) -> None:
         odd: List[Any] = [{"supported": ["2099-01-01"]}, {"supported": [7, None, []]}, {"supported": "2026-07-28"},
@@ -373,13 +380,27 @@ class Tools(ClientCase):
                     client.call_tool("t")
                 self.assertTrue(client.call_tool("t")["isError"], "a failure is not held to the schema")
 
+    @proves("BASE-33", "BASE-36..38", "BASE-41", "BASE-42")
     def test_an_output_schema_that_cannot_be_used(self) -> None:
-        schema = {"$ref": "http://127.0.0.1:1/schema"}
-        with self.talk(result(tools=[tool("t", {}, outputSchema=schema)]), said()) as (stub, client):
-            client.list_tools()
-            with self.assertRaisesRegex(SchemaError, 'outputSchema of tool "t"'):
-                client.call_tool("t")
-            self.assertEqual(len(stub.seen), 1, "refused before the tool has any effect")
+        unusable: List[Dict[str, Any]] = [{"$ref": "http://127.0.0.1:1/schema"},
+                                          {"$schema": "http://json-schema.org/draft-03/schema#"}]
+        for schema in unusable:
+            with self.talk(result(tools=[tool("t", {}, outputSchema=schema)]), said()) as (stub, client):
+                client.list_tools()
+                with self.assertRaisesRegex(SchemaError, 'outputSchema of tool "t"'):
+                    client.call_tool("t")
+                self.assertEqual(len(stub.seen), 1, "refused before the tool has any effect")
+        new, old = "https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#"
+        for dialect, good in ((None, True), (new, True), (old, False)):  # prefixItems is of 2020-12 alone
+            schema = {**({} if dialect is None else {"$schema": dialect}), "type": "array",
+                      "prefixItems": [{"type": "integer"}]}
+            listing = result(tools=[tool("t", {}, outputSchema=schema)])
+            with self.talk(listing, result(content=[], structuredContent=["x"])) as (_, client):
+                client.list_tools()
+                if good:
+                    self.assertRaisesRegex(TransportError, "breaks its outputSchema", client.call_tool, "t")
+                else:
+                    self.assertEqual(client.call_tool("t")["structuredContent"], ["x"])
 
     def test_is_error_is_a_result(self) -> None:
         with self.talk(result(content=[], isError=True)) as (_, client):

@@ -84,11 +84,11 @@ class Case(unittest.TestCase):
         return [json.loads(line).get("method", "response") for line in self.heard.getvalue().splitlines()
                 if line.startswith("{")]
 
-    def until(self, method: str) -> None:
+    def until(self, method: str, count: int = 1) -> None:
         end = time.monotonic() + 30
-        while method not in self.sent() and time.monotonic() < end:
+        while self.sent().count(method) < count and time.monotonic() < end:
             time.sleep(0.01)
-        self.assertIn(method, self.sent())
+        self.assertEqual(self.sent().count(method), count)
 
 
 class Probing(Case):
@@ -170,11 +170,7 @@ class Session(Case):
             self.assertIn('"content": {"name": "Who?"}', result["content"][0]["text"])
             self.assertEqual(next(changes)["method"], "notifications/tools/list_changed")
         self.assertEqual(heard, [1, "heard"])
-        end = time.monotonic() + 30
-        while self.sent().count("response") < 3 and time.monotonic() < end:
-            time.sleep(0.01)
-        client.close()
-        self.assertEqual(self.sent().count("response"), 3)
+        self.until("response", 3)
 
     def test_a_process_that_is_started_anew_is_initialized_anew(self) -> None:
         client = self.server(restart=True)

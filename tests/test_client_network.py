@@ -98,10 +98,11 @@ class Streams(ClientCase):
 
     def test_numbers_that_no_double_holds_are_passed_over(self) -> None:
         heard: List[Any] = []
-        notes = [self.progress(1, 10**400), self.progress(1, -10**400), self.progress(1, 3, total=10**400)]
+        notes = [self.progress(1, 10**400), self.progress(1, -10**400), self.progress(1, 3, total=10**400),
+                 *(self.progress(1, each) for each in (True, False, None, [1])), self.progress(1, 4, total=True)]
         with self.talk(events(*notes, last=said())) as (_, client):
             client.call_tool("t", on_progress=lambda *given: heard.append(given))
-        self.assertEqual(heard, [(3, None, None)])
+        self.assertEqual(heard, [(3, None, None), (4, None, None)])
 
 
 class Hasty:
@@ -212,6 +213,7 @@ class Network(ClientCase):
             self.assertNotIsInstance(caught.exception, Unreachable)
             thread.join()
 
+    @proves("C087")
     def test_redirects(self) -> None:
         with Stub(said()) as other:
             for status, target in ((302, "/there"), (301, "/there"), (303, "/there"), (307, f"{other.url}?x"),
@@ -226,9 +228,16 @@ class Network(ClientCase):
             self.assertEqual(stub.seen[0].body, stub.seen[1].body)
         self.refused(raw(308, b"", Location="/mcp"), TransportError, "redirects more than")
 
+    @proves("C090")
     def test_proxies_are_honoured_but_never_for_loopback(self) -> None:
         with Stub(said()) as proxy:
-            settings = {"http_proxy": f"http://{proxy.place}", "no_proxy": "direct.test"}
+            settings = {"http_proxy": f"http://{proxy.place}", "no_proxy": ""}
+            with mock.patch.dict(os.environ, settings), mock.patch("socket.socket.connect", side_effect=OSError("no")):
+                for place in ("127.0.0.1", "localhost", "[::1]", "127.9.9.9"):
+                    with self.assertRaises(Unreachable):
+                        Client(f"http://{place}:1/mcp", era="modern").call_tool("t")
+            self.assertEqual(proxy.seen, [])
+            settings["no_proxy"] = "direct.test"
             with mock.patch.dict(os.environ, settings):
                 Client("http://server.test/mcp", era="modern").call_tool("t")
                 self.assertEqual(proxy.seen[0].path, "http://server.test/mcp")

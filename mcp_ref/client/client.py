@@ -13,7 +13,6 @@ The flow of one request:
 
 from __future__ import annotations
 
-import itertools
 import os
 import threading
 from typing import (
@@ -42,7 +41,7 @@ from .choice import AUTO, Choice, transport_to
 from .elicitation import Inputs, OnElicit, OnListRoots, OnSample
 from .pages import LISTS, at, checked, whole
 from .resources import not_found
-from .responses import Heard, OnLog, OnProgress, items, result_of
+from .responses import Heard, OnLog, OnProgress, Tokens, items, result_of
 from .rounds import Rounds, answers, not_by_hand
 from .subscription import Listener
 from .tools import KnownTools, check_output
@@ -71,7 +70,8 @@ class Client:
     headers: sent with every request, or a callable that makes them for each, to renew a token for example.
     wire: called after each exchange with what was sent and received, see transports.connection.Exchange.
     on_elicit, on_sample, on_list_roots: answer the server's questions, see client.elicitation; the client declares
-        exactly what they cover. elicit_modes: what on_elicit handles of "form" and "url".
+        exactly what they cover. elicit_modes: what on_elicit handles of "form" and "url". sample_tools: whether
+        on_sample lets its model use the tools that a server offers it.
     on_progress, on_log: see client.responses. log_level: the least level to be sent; "info" when only on_log is given.
     max_rounds: input_required results that one call goes along with.
     extensions: identifier to settings of the extensions it supports, as {"com.example/map": {}}, which it declares.
@@ -93,8 +93,9 @@ class Client:
                  headers: Headers = None, on_elicit: Optional[OnElicit] = None, on_sample: Optional[OnSample] = None,
                  on_list_roots: Optional[OnListRoots] = None, on_progress: Optional[OnProgress] = None,
                  on_log: Optional[OnLog] = None, log_level: Optional[str] = None, max_rounds: int = 10,
-                 send_client_info: bool = True, elicit_modes: Sequence[str] = mrtr.MODES, wire: Optional[Wire] = None,
-                 extensions: Optional[Mapping[str, Mapping[str, Any]]] = None, validate_output: bool = True,
+                 send_client_info: bool = True, elicit_modes: Sequence[str] = mrtr.MODES, sample_tools: bool = False,
+                 wire: Optional[Wire] = None, extensions: Optional[Mapping[str, Mapping[str, Any]]] = None,
+                 validate_output: bool = True,
                  auth: "Optional[Authorization]" = None, env: Optional[Mapping[str, str]] = None,
                  cwd: "Union[str, os.PathLike[str], None]" = None, stderr: Optional[TextIO] = None,
                  restart: bool = False, cache: "Optional[Cache]" = None) -> None:
@@ -102,7 +103,7 @@ class Client:
         self.timeout = Deadline(self._transport.timeout if timeout is None else timeout, None, max_timeout).seconds
         self.max_timeout = max_timeout
         self.validate_output = validate_output
-        self._inputs = Inputs(on_elicit, on_sample, on_list_roots, elicit_modes)
+        self._inputs = Inputs(on_elicit, on_sample, on_list_roots, elicit_modes, sample_tools)
         self._on_progress, self._on_log = on_progress, on_log
         capabilities = dict(self._inputs.capabilities)
         if extensions:
@@ -113,7 +114,7 @@ class Client:
             self._fields[reserved.CLIENT_INFO] = self._info
         if log_level is not None or on_log is not None:
             self._fields[reserved.LOG_LEVEL] = reserved.checked_level(log_level or "info")
-        self._tokens = itertools.count(1)
+        self._tokens = Tokens()
         self._closed = threading.Event()
         self._tools = KnownTools()
         self._rounds = Rounds(self._inputs, self.versions, max_rounds, self._tools,
@@ -285,6 +286,10 @@ class Client:
 
         ref: {"type": "ref/prompt", "name": …} or {"type": "ref/resource", "uri": …}. context: the arguments known.
         """
+        named = ref.get({"ref/prompt": "name", "ref/resource": "uri"}.get(str(ref.get("type")), ""))
+        if not all(isinstance(each, str) for each in (named, name, value, *(context or {}), *(context or {}).values())):
+            raise ValueError("a completion has a ref with type and name or uri, an argument's name and value, and "
+                             "context, all texts")
         params: Dict[str, Any] = {"ref": dict(ref), "argument": {"name": name, "value": value}}
         if context is not None:
             params["context"] = {"arguments": dict(context)}
@@ -359,12 +364,11 @@ class Client:
         """
         by_hand = answers(rounds, input_responses, request_state)
         given = {**((params or {}).get("_meta") or {}), **(meta or {})}
-        deadline = self._deadline(timeout, handle, max_timeout)
+        deadline, unknown = self._deadline(timeout, handle, max_timeout), self.choice.finding is None
         full = {**(params or {}), **by_hand, "_meta": self._envelope(given, log_level)}
         kept = None if fresh or self._cache is None else self._cache.find(method, self._rounds.stamped(full), deadline)
         if kept is not None and not self._closed.is_set() and deadline.left():
             return kept
-        heard, unknown = self._hearing(full["_meta"], on_progress, deadline), self.choice.finding is None
 
         def post(message: Dict[str, Any], headers: Dict[str, str]) -> Dict[str, Any]:
             def ask(sent: Any = None) -> Dict[str, Any]:
@@ -383,7 +387,8 @@ class Client:
             return session.request(method, full, deadline, heard)
 
         try:
-            return self.choice.speak(method, deadline, modern, legacy)
+            with self._tokens.hearing(full["_meta"], on_progress or self._on_progress, self._on_log, deadline) as heard:
+                return self.choice.speak(method, deadline, modern, legacy)
         except McpError as error:
             if deadline.handle is not None and deadline.handle.cancelled:  # whatever a broken connection looks like
                 raise CallCancelled() from (None if isinstance(error, CallCancelled) else error)
@@ -407,14 +412,6 @@ class Client:
         reserved.checked_meta(given)
         level = {} if log_level is None else {reserved.LOG_LEVEL: reserved.checked_level(log_level)}
         return {**self._fields, **given, **level}
-
-    def _hearing(self, fields: Dict[str, Any], on_progress: Optional[OnProgress], deadline: Deadline) -> Heard:
-        """What hears the notifications of a request; its progress token, where one is of use, is put in the fields."""
-        on_progress = on_progress or self._on_progress
-        if on_progress is not None or deadline.longest is not None:
-            if type(fields.get(reserved.PROGRESS_TOKEN)) not in (str, int):
-                fields[reserved.PROGRESS_TOKEN] = next(self._tokens)
-        return Heard(fields.get(reserved.PROGRESS_TOKEN), on_progress, self._on_log, deadline.renew)
 
     def _whole(self, method: str, deadline: Deadline, fresh: bool, on_progress: Optional[OnProgress], meta: Meta,
                log_level: Optional[str]) -> List[Dict[str, Any]]:

@@ -1,6 +1,8 @@
-"""`python3 -m tests.mutants [WORD …]`: break each rule in one place, in copies of the tree, and name what survives.
+"""`python3 -m tests.mutants [--every N] [WORD …]`: break each rule in one place, in copies of the tree, and name what
+survives.
 
-WORD: only the edits of modules whose path holds one of them. A mutant whose tests hang counts as noticed.
+--every N: of the edits each N-th, a sample that is the same each time. WORD: only the edits of modules whose path holds
+one of them. A mutant whose tests hang counts as noticed.
 """
 
 import os
@@ -18,6 +20,7 @@ from ..support import ROOT, SHARED
 from .edits import EDITS
 
 TIMEOUT = 60.0  # seconds for the tests of one mutant, which take one or two
+WHOLE_TIMEOUT = 900.0  # for all of them, before anything is broken
 RUN = """
 import sys, unittest
 for name in sys.argv[1:]:
@@ -40,12 +43,12 @@ def edited(text, old, new):
     return made
 
 
-def passes(tree, modules, output=subprocess.DEVNULL):
+def passes(tree, modules, output=subprocess.DEVNULL, timeout=None):
     """Whether these test modules pass in a tree, run until the first failure; output: a file that is told of it."""
     process = subprocess.Popen([sys.executable, "-B", "-c", RUN, *modules], cwd=tree, stdout=subprocess.DEVNULL,
                                stderr=output, start_new_session=True)
     try:
-        return process.wait(TIMEOUT) == 0
+        return process.wait(timeout or TIMEOUT) == 0
     except subprocess.TimeoutExpired:
         return False
     finally:
@@ -81,9 +84,11 @@ def verdict(trees, path, old, new, modules):
 
 
 def main(words):
-    began = time.monotonic()
+    began, step = time.monotonic(), 1
+    if words[:1] == ["--every"]:
+        step, words = int(words[1]), words[2:]
     rows = [(path, old, new, modules.split()) for path, (modules, edits) in EDITS.items()
-            if not words or any(word in path for word in words) for old, new in edits]
+            if not words or any(word in path for word in words) for old, new in edits][::step]
     trees, workers = queue.Queue(), os.cpu_count() or 1
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder, ThreadPoolExecutor(workers) as pool:
         for number in range(workers):
@@ -95,7 +100,7 @@ def main(words):
             trees.put(tree)
         whole = sorted({name for row in rows for name in row[3]})
         with open(Path(folder) / "told", "w+", encoding="utf-8") as told:
-            if not passes(tree, whole, told):
+            if not passes(tree, whole, told, WHOLE_TIMEOUT):
                 print("the tests fail before anything is broken:", " ".join(whole))
                 print(told.seek(0) or told.read(), file=sys.stderr)
                 return 1
