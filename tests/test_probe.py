@@ -25,7 +25,7 @@ MODES = {
     "no-capability": (4, [OLD, BEGUN, "verdict: legacy versions=2025-11-25 capabilities=none server=stub 0",
                           "it advertises no tools"]),
     "auth": (1, ['server/discover: HTTP 401: {"error":"unauthorized"} -> none: an error', "verdict: none",
-                 'HTTP 401: {"error":"unauthorized"}']),
+                 'HTTP 401: {"error":"unauthorized"}. The server wants a token. To get one: LOGIN']),
     "forbidden": (1, ['server/discover: HTTP 403: {"error":"forbidden"} -> none: an error', "verdict: none",
                       'HTTP 403: {"error":"forbidden"}']),
     "not-found": (1, ["server/discover: HTTP 404: not found -> open: GET, for the stream of HTTP+SSE",

@@ -11,9 +11,9 @@ from ..base.errors import MethodNotFound
 from ..lib.json_schema.portable import hard_to_port
 from ..lib.text import printable
 from .arguments import referred
-from .common import add_command, note, printed, show
+from .common import add_command, printed, show
 from .faults import SAID_NO
-from .screen import as_json, cells, columns, is_terminal, paint, wrap
+from .screen import as_json, cells, columns, is_terminal, note, paint, wrap
 
 if TYPE_CHECKING:
     from ..client.client import Client
