@@ -4,6 +4,8 @@ import contextlib
 import io
 import json
 import os
+import re
+import shlex
 import stat
 import tempfile
 import threading
@@ -19,6 +21,7 @@ from mcp_ref.cli.faults import called
 
 from .fake_oauth import DOCUMENT, MISSING, OAUTH, PRM, OAuthCase, page, secrets_of
 from .stub_http import Stub, raw, result, said
+from .support import ROOT, working_in
 
 
 class Written(io.StringIO):
@@ -92,6 +95,9 @@ class Login(Case):
         self.assertEqual(self.run_in(realm, "list", realm.url, status=1)[1],
                          "mcp_ref: HTTP 401: {\"error\": \"refused\"}. The server wants a token. To get one: "
                          f"{called()} login {realm.url}\n")
+        self.assertIn(f" login {realm.url}\n", self.run_in(realm, "list", realm.url, "--era", "legacy", status=1)[1])
+        _, err = self.run_in(realm, "send", realm.url, "tools/list", status=1)
+        self.assertEqual(err, f"mcp_ref: The server wants a token. To get one: {called()} login {realm.url}\n")
         self.assertEqual(realm.logins, [], "no command but login begins one")
         out, err = self.run_in(realm, "login", realm.url)
         self.assertRegex(err, rf"\Amcp_ref: {realm.idp.issuer} is asked for no scopes, by the client client-1-secret"
@@ -148,7 +154,7 @@ class Login(Case):
         realm.idp.refreshing.clear()
         before = self.kept()[f"token {realm.url}"]
         _, err = self.run_in(realm, "list", realm.url, status=1)
-        self.assertEqual(err, f"mcp_ref: the token is taken no longer: {called()} login {realm.url}\n")
+        self.assertEqual(err, f"mcp_ref: the token that is kept is not taken: {called()} login {realm.url}\n")
         self.run_in(realm, "list", realm.url, "--login")
         self.assertNotEqual(self.kept()[f"token {realm.url}"]["access"], before["access"])
         self.assertEqual(len(realm.logins), 2)
@@ -202,6 +208,9 @@ class Login(Case):
         self.browse = lambda realm: lambda url: False
         _, err = self.run_in(realm, "login", realm.url, "--timeout", "0.3", status=1)
         self.assertIn("nobody has logged in within 0.3 s", err)
+        del self.browse
+        self.run_in(realm, "login", realm.url)
+        self.assertEqual(realm.idp.paths().count("/register"), 2, "it may have been for a client that is known no longer")
 
 
 class Clients(Case):
@@ -217,7 +226,7 @@ class Clients(Case):
         kept[f"token {realm.url} mine"]["expires"] = 1
         self.store.write_text(json.dumps(kept), encoding="utf-8")
         _, err = self.run_in(realm, "list", realm.url, status=2)
-        self.assertIn("the name that --client-secret-env gives", err)
+        self.assertIn(f"the name that --client-secret-env of the login to {realm.url} gives", err)
         self.run_in(realm, "list", realm.url, SECRET="s3cret-of-the-client", status=0)
         self.assertEqual([(form["client_id"], form["client_secret"]) for form in realm.token_requests],
                          [("mine", "s3cret-of-the-client")] * 2)
@@ -421,6 +430,42 @@ class Raw(Case):
                 self.assertIn(secret, [value.rpartition(" ")[2] for _, value in stub.seen[-1].fields])
             self.assertNotIn(secret, self.shown)
         self.assertIn("Bearer …", self.shown)
+
+
+class Readme(Case):
+    """The section of README.md on servers that want a token."""
+
+    TEXT = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Servers that want a token")[2]
+    SECTION = TEXT.partition("\n## ")[0]
+
+    def blocks(self, realm, kind):
+        return [text.replace("https://mcp.example/mcp", realm.url)
+                for text in re.findall(rf"^```{kind}\n(.*?)^```", self.SECTION, re.M | re.S)]
+
+    def test_its_commands(self):
+        realm = self.realm()
+        realm.idp.good["a-token-from-elsewhere"] = []
+        (lines,) = self.blocks(realm, "sh")
+        for line in lines.splitlines():
+            words = shlex.split(line)
+            start = words.index("python3")
+            self.assertEqual(words[start:start + 3], ["python3", "-m", "mcp_ref"])
+            self.run_in(realm, *words[start + 3:], **dict(word.split("=", 1) for word in words[:start]))
+        self.assertEqual([login.get("scope") for login in realm.logins], [None, "read write"])
+        self.assertEqual(realm.sent[-1], "Bearer a-token-from-elsewhere")
+        self.nothing_secret(realm)
+
+    def test_its_program(self):
+        realm = self.realm()
+        (code,) = self.blocks(realm, "python")
+        self.store.parent.mkdir(parents=True)
+        for _ in range(2):
+            with mock.patch.object(webbrowser, "open", self.browse(realm)), working_in(self.store.parent), \
+                    contextlib.redirect_stdout(io.StringIO()) as out:
+                exec(code, {})
+            self.assertEqual(out.getvalue(), "[]\n")
+        self.assertEqual(len(realm.logins), 1)
+        self.run_in(realm, "list", realm.url)
 
 
 if __name__ == "__main__":

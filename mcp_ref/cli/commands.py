@@ -227,5 +227,5 @@ def _listen(client: "Client", options: argparse.Namespace) -> int:
             note(f"mcp_ref: granted: {json.dumps(subscription.honoured)}")
             for notification in itertools.islice(subscription, options.count):
                 if not options.raw:
-                    print(json.dumps(notification), flush=True)
+                    show(json.dumps(notification))
     return 0

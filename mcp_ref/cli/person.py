@@ -7,6 +7,7 @@ import webbrowser
 from contextlib import suppress
 from typing import Any, Dict, Mapping, Optional, Set, Union
 
+from ..authorization import registration
 from ..authorization.login import OAuth
 from ..authorization.loopback import parameters
 from ..authorization.oauth_client import token_key
@@ -77,7 +78,12 @@ class Person(OAuth):
         wanted = getattr(self._options, "scope", None)
         target = target if wanted is None else target._replace(scopes=tuple(wanted.split()))
         self._issuer = target.server.issuer
-        self.granted = super().grant(target, deadline)
+        try:
+            self.granted = super().grant(target, deadline)
+        except AuthorizationError as error:
+            if error.code in (None, "invalid_client", "unauthorized_client"):
+                registration.forget(self.store, self._issuer)  # a client that is known no longer: the next one is new
+            raise
         if self._anew:
             forget(self.store, self._server)
             self.store.save(_place(self._server), dict(self._settings) or None)
@@ -89,7 +95,7 @@ class Person(OAuth):
         if held is not None and held.good and target.scopes != held.scopes:
             scopes = " ".join(target.scopes)
             return f"this needs a login with more scopes: {login_command(self._server.url, '--scope', scopes)}"
-        return f"the token is taken no longer: {login_command(self._server.url)}"
+        return f"the token that is kept is not taken: {login_command(self._server.url)}"
 
     def _show(self, url: str) -> None:
         if "bar" in self._options:

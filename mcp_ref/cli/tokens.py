@@ -31,11 +31,14 @@ def add_store(command: argparse.ArgumentParser) -> None:
                          f"alone (default: ${STORE}, or mcp_ref/tokens.json in $XDG_CONFIG_HOME or ~/.config)")
 
 
-def secret_of(variable: str, option: str) -> str:
-    """What an environment variable holds. Raises UsageError, without its name: that may be the secret itself."""
+def secret_of(variable: str, what: str) -> str:
+    """What an environment variable holds. Raises UsageError, without its name: that may be the secret itself.
+
+    what: named the variable.
+    """
     value = os.environ.get(variable, "").strip()
     if not value:
-        raise UsageError(f"there is no environment variable of the name that {option} gives, or nothing in it")
+        raise UsageError(f"there is no environment variable of the name that {what} gives, or nothing in it")
     screen.secrets.add(value)
     return value
 
@@ -94,9 +97,11 @@ def authorization(options: argparse.Namespace, headers: Mapping[str, str],
     store = Store(store_path(options), anew=options.command == "login")
     if not login and not is_kept(store, server):
         return None
-    said = settings(vars(options) if options.command == "login" else store, server)
+    new = options.command == "login"
+    said = settings(vars(options) if new else store, server)
     variable = said.get("client_secret_env")
-    secret = None if variable is None else secret_of(variable, "--client-secret-env")
+    secret = None if variable is None else secret_of(
+        variable, f"--client-secret-env{'' if new else ' of the login to ' + server.url}")
     return Person(server, store, options, said, secret, wire)
 
 
