@@ -314,11 +314,13 @@ class Failures(Case):
         found = result(supportedVersions=["2026-07-28"], capabilities={"tools": {}})
         missing = error(-32601, "Method not found", status=404)
         with Stub(found, result(tools=[TOOL]), found) as good, Stub(missing) as bare:
-            self.assertIn("t(", run("list", good.url, "--era", "auto").out)
+            FINDINGS.clear()  # as in a process of its own
+            done = run("list", good.url, "--era", "auto")
+            self.assertIn("t(", done.out, done.err)
             self.fails(run("list", gone), 3, f"cannot reach {gone}: ")
             for kind in ("prompts", "resources", "templates"):
                 for url, era in ((good.url, "auto"), (bare.url, "modern")):
-                    FINDINGS.clear()  # as in a process of its own
+                    FINDINGS.clear()
                     done = run("list", url, "--kind", kind, "--era", era)
                     self.assertEqual((done.status, done.err), (0, ""))
                     self.assertRegex(done.out, rf"\A{url} has no (resource )?{kind}\n\Z")

@@ -210,7 +210,7 @@ class Login(Case):
         self.assertIn("nobody has logged in within 0.3 s", err)
         del self.browse
         self.run_in(realm, "login", realm.url)
-        self.assertEqual(realm.idp.paths().count("/register"), 2, "it may have been for a client that is known no longer")
+        self.assertEqual(realm.idp.paths().count("/register"), 2, "the client was known no longer, perhaps")
 
 
 class Clients(Case):

@@ -14,7 +14,8 @@ from ..base.versioning import LATEST, RELEASE
 from . import screen
 from .faults import INTERRUPTED, SAID_NO, STATUSES, UsageError, called, status_of
 
-_SECRET = re.compile(r"((?:authorization|cookie|api-?key|token|secret|password)\s*[:=]).*|(?<=://)[^/@\s]*(?=@)", re.IGNORECASE)
+_SECRET = re.compile(r"((?:authorization|cookie|api-?key|token|secret|password)\s*[:=]).*"
+                     r"|(?<=://)[^/@\s]*(?=@)", re.IGNORECASE)
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
