@@ -98,6 +98,8 @@ class Login(Case):
         self.assertIn(f" login {realm.url}\n", self.run_in(realm, "list", realm.url, "--era", "legacy", status=1)[1])
         _, err = self.run_in(realm, "send", realm.url, "tools/list", status=1)
         self.assertEqual(err, f"mcp_ref: The server wants a token. To get one: {called()} login {realm.url}\n")
+        with Stub(raw(403, b"no", "text/plain")) as stub:
+            self.assertNotIn("login", self.run_in(realm, "list", stub.url, status=1)[1])
         self.assertEqual(realm.logins, [], "no command but login begins one")
         out, err = self.run_in(realm, "login", realm.url)
         self.assertRegex(err, rf"\Amcp_ref: {realm.idp.issuer} is asked for no scopes, by the client client-1-secret"
@@ -155,9 +157,13 @@ class Login(Case):
         before = self.kept()[f"token {realm.url}"]
         _, err = self.run_in(realm, "list", realm.url, status=1)
         self.assertEqual(err, f"mcp_ref: the token that is kept is not taken: {called()} login {realm.url}\n")
+        realm.idp.granted = {"refresh_token": None}
         self.run_in(realm, "list", realm.url, "--login")
+        realm.idp.granted = {}
         self.assertNotEqual(self.kept()[f"token {realm.url}"]["access"], before["access"])
         self.assertEqual(len(realm.logins), 2)
+        realm.idp.good.clear()
+        self.assertEqual(self.run_in(realm, "list", realm.url, status=1)[1], err)
         self.nothing_secret(realm)
 
     def test_more_scopes_are_for_a_login_too(self):
@@ -305,7 +311,7 @@ class Store(Case):
     def test_a_token_is_for_its_server_alone(self):
         realm, other = self.realm(), self.realm()
         self.run_in(realm, "login", realm.url)
-        self.run_in(other, "list", other.url, status=1)
+        self.assertIn("The server wants a token", self.run_in(other, "list", other.url, status=1)[1])
         self.run_in(realm, "list", realm.url.replace("127.0.0.1", "localhost"), status=1)
         self.assertEqual([value for value in (*other.sent, realm.sent[-1]) if value], [])
 
@@ -351,9 +357,10 @@ class Given(Case):
             _, err = self.run_in(realm, "list", url, *words, status=1)
             self.assertEqual(realm.sent[-1], sent)
             self.assertNotIn("login", err)
+        self.expire(realm)
         given = ("--set-header", "Authorization: Bearer other-token")
         self.run_in(realm, "send", realm.url, "tools/list", *given, status=1)
-        self.assertEqual(realm.sent[-1], "Bearer other-token")
+        self.assertEqual((realm.sent[-1], len(realm.token_requests)), ("Bearer other-token", 1))
 
 
 class Raw(Case):
@@ -430,6 +437,12 @@ class Raw(Case):
                 self.assertIn(secret, [value.rpartition(" ")[2] for _, value in stub.seen[-1].fields])
             self.assertNotIn(secret, self.shown)
         self.assertIn("Bearer …", self.shown)
+        realm = self.realm()
+        self.run_in(realm, "login", realm.url)
+        realm.site.pages["/mcp"] = echo
+        self.run_in(realm, "list", realm.url, "--era", "modern", status=1)
+        self.assertRegex(realm.sent[-1], "Bearer access-.*")
+        self.nothing_secret(realm)
 
 
 class Readme(Case):

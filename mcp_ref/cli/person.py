@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import webbrowser
 from contextlib import suppress
-from typing import Any, Dict, Mapping, Optional, Set, Union
+from typing import Any, Dict, Mapping, Optional, Union
 
 from ..authorization import registration
 from ..authorization.login import OAuth
@@ -29,20 +29,17 @@ PATIENCE = 300.0
 class Store(FileTokenStore):
     """The file that tokens are kept in; what is secret in it is never shown.
 
-    anew: whether the tokens of before count as absent; they stay until others are kept in their place.
+    anew: whether the tokens in it count as absent; they stay until others are kept in their place.
     """
 
     def __init__(self, path: str, anew: bool = False) -> None:
         super().__init__(path)
         self._anew = anew
-        self._saved: Set[str] = set()
 
     def load(self, key: str) -> Optional[Record]:
-        hide = self._anew and key.startswith("token ") and key not in self._saved
-        return None if hide else _quiet(super().load(key))
+        return None if self._anew and key.startswith("token ") else _quiet(super().load(key))
 
     def save(self, key: str, record: Optional[Record]) -> None:
-        self._saved.add(key)
         super().save(key, _quiet(record))
 
 
