@@ -6,7 +6,7 @@ Edits = List[Tuple[str, str]]
 
 TOKENS: Edits = [
     ("    screen.secrets.add(value)\n", ""),
-    (" if SECRET_FIELD.match(line)", " if False"),
+    (" if re.match(SECRET_FIELD, line)", " if False"),
     ("    if _has_authorization(given):", "    if False:"),
     ('    if not re.fullmatch(r"[\\x21-\\x7e]+", token):', "    if False:"),
     ("    if not os.path.isabs(folder):  #", "    if not folder:  #"),
