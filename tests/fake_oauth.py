@@ -199,7 +199,8 @@ class Realm:
         needed = self.needed.get(message["method"], [])
         if not set(needed) <= set(self.idp.good[token]):
             return self.refused(403, f'Bearer error="insufficient_scope", scope="{" ".join(needed)}"')(seen)
-        result = {"resultType": "complete", "tools": [], "content": [], "ttlMs": 0, "cacheScope": "private"}
+        result = {"resultType": "complete", "tools": [], "content": [], "ttlMs": 0, "cacheScope": "private",
+                  "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
         return page({"jsonrpc": "2.0", "id": message["id"], "result": result})(seen)
 
     def refused(self, status: int, challenge: Any) -> Page:

@@ -17,7 +17,8 @@ from pathlib import Path
 from unittest import mock
 
 from mcp_ref.base.errors import ERRORS
-from mcp_ref.cli.program import called, parser
+from mcp_ref.cli.faults import called
+from mcp_ref.cli.program import parser
 from mcp_ref.cli.serve import load_server
 from mcp_ref.explain import explain, ids_in, statements
 from mcp_ref.ladder import LADDER

@@ -17,10 +17,12 @@ from unittest import mock
 from mcp_ref.base.meta import CLIENT_CAPABILITIES, LOG_LEVEL, SERVER_INFO, SUBSCRIPTION_ID
 from mcp_ref.cli import main
 from mcp_ref.cli.arguments import from_pairs
+from mcp_ref.client.choice import FINDINGS
 from mcp_ref.demo import library
 from mcp_ref.demo import server as demo
 from mcp_ref.transports.http_server import HTTPServer
 from tests.stub_http import Stub, asks, error, events, raw, result, said
+from tests.support import proves
 
 TOOL = {"name": "t", "description": "Does it.\nWell.", "inputSchema": {"type": "object", "properties": {
     "zip": {"type": "string"}, "n": {"type": "integer"}, "x": {"type": "number"}, "b": {"type": "boolean"},
@@ -76,6 +78,29 @@ class Arguments(Case):
         self.assertEqual(stub.seen[1].params["arguments"], {
             "zip": "01234", "n": 7, "x": 1.5, "b": False, "l": [1], "o": {"a": 1}, "m": None, "u": 3, "s": "5", "r": 4,
             "e": "1", "any": "01", "other": [1]})
+
+    @proves("C099")
+    def test_each_is_what_its_schema_says_and_not_what_it_looks_like(self) -> None:
+        text = ("zip", "phone", "note", "eq", "empty")
+        schema = {"type": "object", "properties": {
+            **{name: {"type": "string"} for name in text}, "n": {"type": "integer"}, "flag": {"type": "boolean"},
+            "tags": {"type": "array"}, "obj": {"type": "object"}}}
+        given = ["zip=01234", "phone=5551234", "n=3", "flag=false", 'tags=["a","b"]', "note=--dry-run", 'obj={"k":1}',
+                 "eq=a=b", "empty="]
+        listed = result(tools=[{"name": "t", "inputSchema": schema}])
+        words = [word for each in given for word in ("--arg", each)]
+        with Stub(listed, result(content=[], isError=True), said(), listed) as stub:
+            self.assertEqual(run("call", stub.url, "t", *words).status, 1, "the tool failed")
+            self.assertEqual(stub.seen[1].params["arguments"], {
+                "zip": "01234", "phone": "5551234", "n": 3, "flag": False, "tags": ["a", "b"], "note": "--dry-run",
+                "obj": {"k": 1}, "eq": "a=b", "empty": ""})
+            run("call", stub.url, "t", "--json", '{"zip":"01234"}')
+            self.assertEqual(stub.seen[2].params["arguments"], {"zip": "01234"})
+            self.fails(run("call", stub.url, "t", "--arg", "n=abc"), 2, "argument n must be an integer")
+            self.assertEqual([seen.header("Mcp-Method") for seen in stub.seen[3:]], ["tools/list"])
+        code = "import json, sys; print(json.dumps(sys.argv[1:]), file=sys.stderr)"
+        done = run("list", "--era", "modern", "--", sys.executable, "-c", code, "--raw", "--arg", "--", "--header=x")
+        self.assertIn('["--raw", "--arg", "--", "--header=x"]', done.err)
 
     def test_awkward_text(self) -> None:
         schema = {"type": "object", "properties": {name: {"type": "string"} for name in ("eq", "empty", "note")}}
@@ -281,6 +306,32 @@ class Failures(Case):
             self.fails(run("call", stub.url, "t", "--timeout", "0.2"), 3, "no answer within 0.2 s")
         with Stub(raw(200, b"{", Content_Length="9")) as stub:
             self.fails(run("call", stub.url, "t"), 3, "octets short")
+
+    @proves("C100")
+    def test_one_server_that_fails_is_no_failure_of_another_and_says_why(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            gone = f"http://127.0.0.1:{taken.getsockname()[1]}/mcp"
+        found = result(supportedVersions=["2026-07-28"], capabilities={"tools": {}})
+        missing = error(-32601, "Method not found", status=404)
+        with Stub(found, result(tools=[TOOL]), found) as good, Stub(missing) as bare:
+            FINDINGS.clear()  # as in a process of its own
+            done = run("list", good.url, "--era", "auto")
+            self.assertIn("t(", done.out, done.err)
+            self.fails(run("list", gone), 3, f"cannot reach {gone}: ")
+            for kind in ("prompts", "resources", "templates"):
+                for url, era in ((good.url, "auto"), (bare.url, "modern")):
+                    FINDINGS.clear()
+                    done = run("list", url, "--kind", kind, "--era", era)
+                    self.assertEqual((done.status, done.err), (0, ""))
+                    self.assertRegex(done.out, rf"\A{url} has no (resource )?{kind}\n\Z")
+        self.assertEqual({seen.header("Mcp-Method") for seen in good.seen}, {"server/discover", "tools/list"})
+        refused = error(-32600, "this server has no initialize; supported: 2026-07-28", status=400)
+        with Stub(refused) as modern:
+            self.fails(run("list", modern.url, "--era", "legacy"), 1, "no initialize; supported: 2026-07-28")
+        refused = error(-32022, "unsupported", status=400, data={"supported": ["2030-01-01"]})
+        with Stub(refused) as newer:
+            done = run("list", newer.url, "--era", "auto")
+        self.fails(done, 1, "The server speaks 2030-01-01, this client 2026-07-28, 2025-11-25")
 
     def test_usage_and_unreachable(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as taken:

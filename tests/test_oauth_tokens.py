@@ -337,7 +337,7 @@ class Kept(OAuthCase):
         store = FileTokenStore(self.path)
         store.save("k", {"access": "x"})
         before = self.path.stat().st_ino
-        with mock.patch.object(token_store.json, "dump", side_effect=OSError("disk full")):
+        with mock.patch.object(token_store.json, "dumps", side_effect=OSError("disk full")):
             with self.assertRaisesRegex(AuthorizationError, "tokens cannot be kept in .*: disk full"):
                 store.save("k", {"access": "y"})
         self.assertEqual(store.load("k"), {"access": "x"})

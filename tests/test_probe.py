@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import sys
 import threading
 import unittest
@@ -25,7 +26,7 @@ MODES = {
     "no-capability": (4, [OLD, BEGUN, "verdict: legacy versions=2025-11-25 capabilities=none server=stub 0",
                           "it advertises no tools"]),
     "auth": (1, ['server/discover: HTTP 401: {"error":"unauthorized"} -> none: an error', "verdict: none",
-                 'HTTP 401: {"error":"unauthorized"}']),
+                 'HTTP 401: {"error":"unauthorized"}. The server wants a token. To get one: LOGIN']),
     "forbidden": (1, ['server/discover: HTTP 403: {"error":"forbidden"} -> none: an error', "verdict: none",
                       'HTTP 403: {"error":"forbidden"}']),
     "not-found": (1, ["server/discover: HTTP 404: not found -> open: GET, for the stream of HTTP+SSE",
@@ -67,6 +68,7 @@ class Walkthrough(unittest.TestCase):
         for mode, (status, lines) in MODES.items():
             with self.subTest(mode), fixture(mode) as url:
                 done, out, err = run_command("probe", url)
+                out = re.sub(rf"\S+ -m mcp_ref login {url}$", "LOGIN", out, flags=re.MULTILINE)
                 self.assertEqual((done, out.splitlines(), err), (status, lines, ""))
 
     def test_of_what_is_hard_to_port_list_tells_too(self) -> None:

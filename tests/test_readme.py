@@ -134,8 +134,8 @@ class Readme(unittest.TestCase):
             elif "_vendor" in line:
                 self.run_line(["sh", "-c", line.replace("python3", sys.executable)])
             else:
-                self.assertTrue("http://127" in line or " serve" in line or "era_stub" in line
-                                or line == "python3 -m tests" or line.endswith(" hosted:app"),
+                self.assertTrue("http://127" in line or "//mcp.example" in line or " serve" in line
+                                or "era_stub" in line or line == "python3 -m tests" or line.endswith(" hosted:app"),
                                 f"no test runs {line!r}")
 
     def test_the_walkthrough(self):

@@ -82,7 +82,7 @@ class EnterpriseManaged(JWTBearer):
         form = {"grant_type": TOKEN_EXCHANGE, "requested_token_type": ID_JAG, "subject_token_type": ID_TOKEN,
                 "subject_token": _given(self._assertion), "audience": target.server.issuer,
                 "resource": target.resource.resource, **_scope(target), **fields}
-        web = Web(self._idp, self.timeout, deadline.handle)  # it was named by the user, and by no server
+        web = Web(self._idp, self.timeout, deadline.handle, self.wire)  # it was named by the user, and by no server
         reply = web.post(self._idp.url, "the identity provider", form, headers, self._idp_client.secret)
         if reply.status != 200:
             raise reply.refusal()

@@ -21,7 +21,7 @@ from typing import Callable, Dict, FrozenSet, Iterator, Optional, Sequence, Set
 
 from ..base.errors import AuthorizationError, CallCancelled
 from ..lib.uri import Address
-from ..transports.calls import GLANCE, Deadline
+from ..transports.calls import GLANCE, Deadline, Wire
 from . import challenges
 from .challenges import Asked, Fields
 from .discovery import AuthorizationServer, Resource, authorization_server, protected_resource
@@ -43,18 +43,20 @@ class Authorization:
     client_id, client_secret, signer: what the client was registered with beforehand, if it was. issuer: the
     authorization server that knows it; by default the first one that it is used with. store: where tokens are kept.
     dpop: the key that tokens are bound to, where the authorization server lists its algorithm (RFC 9449). timeout:
-    seconds for each request to the authorization server. Raises ValueError for what cannot be used.
+    seconds for each request to the authorization server. wire: called after each of those with what was sent and
+    received, secrets left out. Raises ValueError for what cannot be used.
     """
 
     def __init__(self, client_id: Optional[str] = None, client_secret: Optional[str] = None, *,
                  signer: Optional[Signer] = None, issuer: Optional[str] = None, store: Optional[TokenStore] = None,
-                 dpop: Optional[Signer] = None, timeout: float = 30.0) -> None:
+                 dpop: Optional[Signer] = None, timeout: float = 30.0, wire: Optional[Wire] = None) -> None:
         if client_id is None and (client_secret, signer) != (None, None):
             raise ValueError("a client_secret or signer belongs to a client_id")
         self.client = None if client_id is None else Credentials(client_id, client_secret, signer)
         self.issuer, self.timeout = issuer, Deadline(timeout).seconds
         self.store = TokenStore() if store is None else store
         self.proofs = None if dpop is None else Proofs(dpop)
+        self.wire = wire
 
     def of(self, server: Address) -> "Callable[[Deadline], Attempt]":
         """What begins the authorization of each request to an MCP server, given the time that the request has.
@@ -74,12 +76,18 @@ class Authorization:
         return self.client or registered(self.store, server)
 
 
+def token_key(server: Address, client_id: Optional[str] = None) -> str:
+    """What a TokenStore keeps the token of an MCP server under. client_id: of a client that was registered beforehand.
+    """
+    return f"token {server.url}" + ("" if client_id is None else f" {client_id}")
+
+
 class Session:
     """The authorization of one client at one MCP server. Any number of threads may use it at once."""
 
     def __init__(self, auth: Authorization, server: Address) -> None:
         self._auth, self._server = auth, server
-        self._key = f"token {server.url}" + (f" {auth.client.client_id}" if auth.client is not None else "")
+        self._key = token_key(server, None if auth.client is None else auth.client.client_id)
         self._held: Optional[Granted] = remembered(auth.store.load(self._key))
         self._lock = threading.Lock()
         self._ended = 0
@@ -156,7 +164,7 @@ class Session:
         return set(asked.scopes) <= set(held.scopes)
 
     def _renewed(self, asked: Asked, sent: Optional[Granted], refreshing: bool, deadline: Deadline) -> bool:
-        web = Web(self._server, self._auth.timeout, deadline.handle)
+        web = Web(self._server, self._auth.timeout, deadline.handle, self._auth.wire)
         resource = protected_resource(web, self._server, asked.metadata)
         before = remembered(self._auth.store.load(self._key)) or self._held
         server = authorization_server(web, self._chosen(resource, before))

@@ -71,8 +71,8 @@ class FileTokenStore(TokenStore):
                 del records[key]
             made = self._path.with_name(f"{self._path.name}.{secrets.token_hex(8)}")
             try:
-                with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-                    json.dump(records, file)
+                with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                    file.write(json.dumps(records).encode("ascii"))
                 os.replace(made, self._path)
             except BaseException:
                 with suppress(OSError):

@@ -24,7 +24,8 @@ _TOKEN = re.compile(r"[\x21-\x7e]+")
 class Granted:
     """A token and what it belongs to; without a token, what is remembered of the last one.
 
-    scopes: those that were asked for. place: where the resource's metadata was, as a challenge said. expires: epoch
+    scopes: those that were asked for. allowed: those that the authorization server names as granted, None where it
+    names none, which means all of them. place: where the resource's metadata was, as a challenge said. expires: epoch
     seconds, None where the server did not say.
     """
 
@@ -36,6 +37,7 @@ class Granted:
     expires: Optional[float] = None
     refresh: Optional[str] = field(default=None, repr=False)
     client_id: Optional[str] = None
+    allowed: Optional[str] = None
 
     @property
     def good(self) -> bool:
@@ -53,7 +55,8 @@ def remembered(record: Optional[Mapping[str, Any]]) -> Optional[Granted]:
         held = Granted(**{**(record or {}), "scopes": tuple((record or {}).get("scopes", ()))})
     except TypeError:
         return None
-    texts = (held.issuer, held.access or "", held.refresh or "", held.kind, held.place or "", *held.scopes)
+    texts = (held.issuer, held.access or "", held.refresh or "", held.kind, held.place or "", *held.scopes,
+             held.client_id or "", held.allowed or "")
     return held if all(isinstance(text, str) for text in texts) and type(held.expires) in (int, float, type(None)) \
         else None
 
@@ -89,8 +92,8 @@ class Target(NamedTuple):
         return self.web.post(endpoint, "the token endpoint", form, headers, secret)
 
     def _taken(self, reply: Reply, given: Dict[str, Any]) -> Granted:
-        token, kind, expires, refresh = (given.get(name) for name in (
-            "access_token", "token_type", "expires_in", "refresh_token"))
+        token, kind, expires, refresh, allowed = (given.get(name) for name in (
+            "access_token", "token_type", "expires_in", "refresh_token", "scope"))
         wanted = "Bearer" if self.proofs is None else "DPoP"
         if "error" in given:
             raise reply.refusal()
@@ -102,4 +105,5 @@ class Target(NamedTuple):
         if isinstance(expires, (int, float)) and expires > 0:
             end = time.time() + min(expires, MAX_LIFETIME)
         return Granted(self.server.issuer, self.scopes, self.place, token, wanted, end,
-                       refresh if isinstance(refresh, str) else None)
+                       refresh if isinstance(refresh, str) else None, None,
+                       allowed if isinstance(allowed, str) else None)

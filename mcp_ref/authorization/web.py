@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import re
 import socket
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Dict, Mapping, Optional, Tuple
 from urllib.parse import urlencode
 
@@ -22,7 +23,7 @@ from ..base.versioning import RELEASE
 from ..lib.strict_json import NotJson, decode
 from ..lib.text import shown
 from ..lib.uri import Address, is_loopback, joined
-from ..transports.calls import CallHandle, Deadline
+from ..transports.calls import CallHandle, Deadline, Wire
 from ..transports.exchange import Exchange
 from ..transports.pool import Pool
 from .resource_server import web_url
@@ -64,20 +65,21 @@ class Reply:
         code = given.get("error") if isinstance(given, dict) else None
         if not isinstance(code, str):
             return self.fault(f"answered {self.status} without an OAuth error")
-        text = ": ".join(given[name] for name in ("error", "error_description") if isinstance(given.get(name), str))
-        for secret in self.secrets:
-            text = text.replace(secret, "…")
+        text = _without(self.secrets, ": ".join(
+            given[name] for name in ("error", "error_description") if isinstance(given.get(name), str)))
         return self.fault(f"refuses: {shown(text, 200)}", code)
 
 
 class Web:
     """Makes the requests of one authorization.
 
-    server: the MCP server on whose word they are made. timeout: seconds for each. handle: what cancels them.
+    server: the MCP server on whose word they are made. timeout: seconds for each. handle: what cancels them. wire:
+    called after each with what was sent and received, without its secrets, a body that came in chunks as a whole.
     """
 
-    def __init__(self, server: Address, timeout: float, handle: Optional[CallHandle] = None) -> None:
-        self._timeout, self._handle = timeout, handle
+    def __init__(self, server: Address, timeout: float, handle: Optional[CallHandle] = None,
+                 wire: Optional[Wire] = None) -> None:
+        self._timeout, self._handle, self._wire = timeout, handle, wire
         host = server.origin[1]
         self._public = not server.loopback and not _resolves_privately(host)
 
@@ -97,7 +99,7 @@ class Web:
         fields = {**headers, "Content-Type": "application/x-www-form-urlencoded"}
         sent = {**{name: value for name, value in form.items() if name in _SECRETS}, "": secret}
         secrets = tuple(value for value in sent.values() if value)
-        return replace(self._send(url, what, fields, urlencode(form).encode("ascii")), secrets=secrets)
+        return self._send(url, what, fields, urlencode(form).encode("ascii"), secrets)
 
     def post_json(self, url: str, what: str, value: Mapping[str, Any]) -> Reply:
         """The answer to a JSON object, never redirected. Raises as `get` does."""
@@ -114,22 +116,39 @@ class Web:
             raise AuthorizationError(f"{what} would be at {shown(host)}, a private address named by a public server")
         return address
 
-    def _send(self, url: str, what: str, headers: Mapping[str, str], data: Optional[bytes] = None) -> Reply:
+    def _send(self, url: str, what: str, headers: Mapping[str, str], data: Optional[bytes] = None,
+              secrets: Tuple[str, ...] = ()) -> Reply:
         address = self.checked(url, what)
         fields = {"User-Agent": f"mcp_ref/{RELEASE}", "Accept": "application/json", "Accept-Encoding": "identity",
                   **headers}
-        pool = Pool(direct=address.loopback)
+        pool, body = Pool(direct=address.loopback), b""
+
+        def wire(sent: str, received: str) -> None:
+            assert self._wire is not None
+            head, end, _ = received.partition("\r\n\r\n")
+            self._wire(_without(secrets, sent), _without(secrets, head + end + body.decode("utf-8", "replace")))
+
         try:
-            with closing(pool), Exchange(address, Deadline(self._timeout, self._handle), pool=pool) as exchange:
+            with closing(pool), Exchange(address, Deadline(self._timeout, self._handle), self._wire and wire,
+                                         pool) as exchange:
                 exchange.barred = is_private if self._public else None
                 response = exchange.open("GET" if data is None else "POST", address.url, data, fields)
-                return Reply(what, response.status, exchange.headers, exchange.whole(response, MAX_ANSWER))
+                body = exchange.whole(response, MAX_ANSWER)
+                return Reply(what, response.status, exchange.headers, body, secrets)
         except (Timeout, TransportError) as error:
             raise AuthorizationError(f"{what} gives no answer that can be read: {error}") from None
 
 
-_SECRETS = frozenset(("assertion", "client_assertion", "client_secret", "code", "code_verifier", "refresh_token",
-                      "subject_token"))
+_SECRETS = ("assertion", "client_assertion", "client_secret", "code", "code_verifier", "refresh_token", "subject_token")
+_NAMES = "|".join((*_SECRETS, "access_token", "id_token", "registration_access_token"))
+_MEMBER = re.compile(rf'((?:^|[?&])(?:{_NAMES})=)[^&\s]+|("(?:{_NAMES})"\s*:\s*)"(?:[^"\\]|\\.)*', re.MULTILINE)
+
+
+def _without(secrets: Tuple[str, ...], text: str) -> str:
+    """`text` with … for these values, and for what the members of a form or of JSON hold that are secret."""
+    for secret in secrets:
+        text = text.replace(secret, "…")
+    return _MEMBER.sub(lambda found: f"{found[1]}…" if found[1] else f'{found[2]}"…', text)
 
 
 def is_private(host: str) -> bool:

@@ -15,10 +15,10 @@ from ..client.resources import octets
 from ..lib.text import printable
 from . import listing
 from .arguments import from_json, from_pairs
-from .common import FILES, add_command, can_ask, content_of, json_argument, note, pairs, printed, show
+from .common import FILES, add_command, can_ask, content_of, json_argument, pairs, printed, show
 from .faults import UsageError
 from .saving import data_of, save
-from .screen import as_json, is_terminal
+from .screen import as_json, is_terminal, note
 from .terminal import Interrupted, terminal
 
 if TYPE_CHECKING:
@@ -227,5 +227,5 @@ def _listen(client: "Client", options: argparse.Namespace) -> int:
             note(f"mcp_ref: granted: {json.dumps(subscription.honoured)}")
             for notification in itertools.islice(subscription, options.count):
                 if not options.raw:
-                    print(json.dumps(notification), flush=True)
+                    show(json.dumps(notification))
     return 0

@@ -11,15 +11,15 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Tuple
 
-from ..base.errors import ProtocolError
+from ..base.errors import HTTPError, ProtocolError
 from ..base.log import log
 from ..base.meta import LOG_LEVELS
 from ..client.elicitation import decline
 from ..lib.text import printable
-from . import screen
+from . import screen, tokens
 from .faults import INTERRUPTED, STATUSES, UsageError
 from .saving import check_folder
-from .screen import Bar, is_terminal, paint
+from .screen import Bar, hidden, is_terminal, note, paint
 from .terminal import Interrupted, terminal
 
 if TYPE_CHECKING:
@@ -41,14 +41,16 @@ is done. :decline or :cancel at any time, or the end of the input, which cancels
 
 
 def add_command(commands: Any, name: str, run: Command, help: str, asks: bool = False,
-                told: str = "") -> argparse.ArgumentParser:
+                told: str = "", login: bool = True) -> argparse.ArgumentParser:
     """A command's parser, with the options of all. asks: whether the server may ask for input. told: more of its
-    description.
+    description. login: whether it has an option to log in.
     """
     made = add_parser(commands, name, help, *((ASKING, STDIN) if asks else ()), *([told] if told else ()))
     made.add_argument("--era", choices=ERAS, default="auto", help="which era to speak: modern is 2026-07-28, legacy "
                       "2025-11-25 and before, auto what the server speaks (default: auto)")
     made.add_argument("--header", action="append", default=[], metavar="'NAME: VALUE'", help="sent every time")
+    if login:
+        made.add_argument("--login", action="store_true", help="log in, as `login` does, where the server asks for it")
     made.add_argument("--output", choices=("text", "json"), default="text", help="json: the result as it came")
     made.add_argument("--log-level", choices=LOG_LEVELS, metavar="LEVEL",
                       help=f"show the server's log messages of this level and above: {', '.join(LOG_LEVELS)}")
@@ -71,7 +73,8 @@ def add_parser(commands: Any, name: str, help: str, *told: str) -> argparse.Argu
         made.add_argument("url", metavar="URL", help="the MCP endpoint, such as http://127.0.0.1:8000/mcp; in place of "
                           "it, -- COMMAND … at the end of the line starts a stdio server, as in -- python3 server.py")
     made.add_argument("--timeout", type=float, default=60.0, metavar="S",
-                      help="seconds in all, to listen until it is granted (default: 60)")
+                      help="seconds in all, to listen until it is granted (default: %(default)g)")
+    tokens.add_options(made)
     made.add_argument("--raw", action="store_true", help="print the exact exchanges in place of the result")
     made.add_argument("--pretty", action="store_true", help="as --raw, with the JSON in them indented")
     made.add_argument("--no-color", action="store_true", default=argparse.SUPPRESS, help="no colours (as NO_COLOR=1)")
@@ -89,18 +92,25 @@ def _run(command: Command, options: argparse.Namespace) -> int:
     if getattr(options, "save", None) is not None:
         check_folder(options.save)
     asks = "no_input" in options and not options.no_input
+    wire = exchange_printer(options) if options.raw else None
     try:
+        headers = {**_headers(options.header), **tokens.bearer(options)}
+        options.auth = tokens.authorization(options, headers, wire)
         stderr: Any = _Aside(options.bar) if isinstance(options.url, list) else None
-        client = Client(options.url, era=options.era, timeout=options.timeout, headers=_headers(options.header),
-                        stderr=stderr,
+        client = Client(options.url, era=options.era, timeout=options.timeout, headers=headers,
+                        stderr=stderr, auth=options.auth,
                         on_elicit=functools.partial(_elicit, options) if asks else None,
                         on_log=functools.partial(_log, options) if options.log_level else None,
-                        log_level=options.log_level, wire=exchange_printer(options) if options.raw else None)
+                        log_level=options.log_level, wire=wire)
     except ValueError as error:
         raise UsageError(str(error)) from None
     options.shown_url = client.url
     with client, options.bar, _noted(options.bar):
-        status = command(client, options)
+        try:
+            status = command(client, options)
+        except (ProtocolError, HTTPError) as error:
+            error.note = error.note or tokens.advice(options, error.status)
+            raise
     return INTERRUPTED if options.interrupted else status
 
 
@@ -182,18 +192,14 @@ def _log(options: argparse.Namespace, level: str, data: Any, logger: Any) -> Non
 
 def show(text: str) -> None:
     """Print a server's text: exactly into a file or pipe, with what a terminal would act on escaped on a terminal."""
+    text = hidden(text)
     print(printable(text, "\n\t") if is_terminal(sys.stdout) else text, flush=True)
-
-
-def note(text: str) -> None:
-    """Print a line beside the result, on the standard error."""
-    print(text, file=sys.stderr, flush=True)
 
 
 def printed(options: argparse.Namespace, result: Any) -> bool:
     """Whether nothing is left to print: --raw has done it, or --output json does."""
     if not options.raw and options.output == "json":
-        print(screen.as_json(result, sys.stdout), flush=True)
+        print(hidden(screen.as_json(result, sys.stdout)), flush=True)
     return bool(options.raw or options.output == "json")
 
 
@@ -274,4 +280,4 @@ def pairs(options: argparse.Namespace) -> List[Tuple[str, str]]:
 def in_a_line(error: Exception) -> str:
     """An error in one line that no terminal acts on, an error response with its particulars."""
     data = error.data if isinstance(error, ProtocolError) else None
-    return printable(" ".join(str(error).split()) + ("" if data is None else " " + json.dumps(data)))
+    return printable(hidden(" ".join(str(error).split()) + ("" if data is None else " " + json.dumps(data))))

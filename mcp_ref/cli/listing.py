@@ -11,9 +11,9 @@ from ..base.errors import MethodNotFound
 from ..lib.json_schema.portable import hard_to_port
 from ..lib.text import printable
 from .arguments import referred
-from .common import add_command, note, printed, show
+from .common import add_command, printed, show
 from .faults import SAID_NO
-from .screen import as_json, cells, columns, is_terminal, paint, wrap
+from .screen import as_json, cells, columns, is_terminal, note, paint, wrap
 
 if TYPE_CHECKING:
     from ..client.client import Client
@@ -58,7 +58,13 @@ def _list(client: "Client", options: argparse.Namespace) -> int:
 
 
 def _items(client: "Client", kind: str) -> List[Item]:
-    """All of a kind; none where the server does not have the capability at all."""
+    """All of a kind; none where the server does not have the capability at all, which then is not asked for it."""
+    from ..transports.calls import Deadline
+
+    client.choice.session(Deadline(client.timeout))
+    capabilities = client.choice.about().get("capabilities")  # where the server was asked to find out its era
+    if isinstance(capabilities, dict) and ("resources" if kind == "templates" else kind) not in capabilities:
+        return []
     listings: Dict[str, Callable[[], List[Item]]] = {
         "tools": client.list_tools, "resources": client.list_resources,
         "templates": client.list_resource_templates, "prompts": client.list_prompts}

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
-from ..base.errors import McpError
+from ..base.errors import HTTPError, McpError, ProtocolError
 from ..base.meta import SERVER_INFO
 from ..lib.text import printable
+from . import tokens
 from .common import add_command, in_a_line, printed, show
 from .faults import status_of
 from .listing import warnings
@@ -35,6 +36,8 @@ def _probe(client: "Client", options: argparse.Namespace) -> int:
         client.choice.find(options.timeout)
     except McpError as error:
         refused = error
+        if isinstance(error, (ProtocolError, HTTPError)):
+            error.note = error.note or tokens.advice(options, error.status)
     steps = client.choice.steps
     found = client.choice.finding
     verdict = found.era if found is not None else steps[-1][2].verdict if steps else "none"

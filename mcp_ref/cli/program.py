@@ -1,4 +1,4 @@
-"""What runs: `python -m mcp_ref serve|explain|probe|discover|list|call|read|prompt|complete|listen|send …`."""
+"""What runs: `python -m mcp_ref COMMAND …`, with the commands of serve, commands, listing, probe, send and login."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import argparse
 import contextlib
 import os
 import re
-import shutil
 import sys
 from typing import Any, List, NoReturn, Optional, Sequence, Tuple
 
 from ..base.errors import McpError
 from ..base.versioning import LATEST, RELEASE
-from .faults import INTERRUPTED, SAID_NO, STATUSES, UsageError, status_of
+from . import screen
+from .faults import INTERRUPTED, SAID_NO, STATUSES, UsageError, called, status_of
 
-_SECRET = re.compile(r"((?:authorization|cookie|api-?key|token)\s*[:=]).*|(?<=://)[^/@\s]*(?=@)", re.IGNORECASE)
+_SECRET = re.compile(r"((?:authorization|cookie|api-?key|token|secret|password)\s*[:=]).*"
+                     r"|(?<=://)[^/@\s]*(?=@)", re.IGNORECASE)
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
@@ -22,6 +23,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    screen.secrets.clear()
     try:
         status = _run(sys.argv[1:] if arguments is None else list(arguments))
         if sys.stdout is not None:
@@ -78,16 +80,6 @@ def _abandon_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def called() -> str:
-    """The program as it was called: `python3 -m mcp_ref`, `mcp-ref` or `dist/mcp_ref.pyz`."""
-    given = sys.argv[0] or "mcp_ref"
-    if os.path.basename(given) in ("__main__.py", "-m", "-c"):
-        python = os.path.basename((getattr(sys, "orig_argv", None) or [sys.executable or "python3"])[0])
-        return f"{python} -m {__name__.rpartition('.cli.')[0]}"
-    found = shutil.which(os.path.basename(given))
-    return os.path.basename(given) if found is not None and os.path.abspath(given) == os.path.abspath(found) else given
-
-
 class _Parser(argparse.ArgumentParser):
     """Complains without repeating what may be a secret, and not in vain where its output cannot be written."""
 
@@ -114,11 +106,10 @@ def parser(client: bool = True, command: Sequence[str] = ()) -> argparse.Argumen
     serve.add_commands(commands)
     if client:
         from . import commands as calls
-        from . import probe, send
+        from . import login, probe, send
 
-        calls.add_commands(commands)
-        probe.add_commands(commands)
-        send.add_commands(commands)
+        for module in (calls, probe, send, login):
+            module.add_commands(commands)
     explain = commands.add_parser("explain", help="print the validation ladder, or what a topic is", epilog=STATUSES,
                                   formatter_class=argparse.RawDescriptionHelpFormatter)
     explain.add_argument("topic", nargs="?", metavar="TOPIC", help="a rung's name, an HTTP status, an error code such "

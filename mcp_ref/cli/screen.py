@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 import unicodedata
-from typing import Any, List, Optional
+from typing import Any, List, Optional, Set
 
 from ..lib.text import printable
 
@@ -18,6 +19,22 @@ BAR = 24
 
 colours = True
 """Whether --no-color was not given."""
+secrets: Set[str] = set()
+"""What the command line knows, and shows nobody: tokens and the like."""
+SHORTEST = 8
+"""Characters of a secret that is looked for in what is printed; shorter ones stand in any text."""
+
+
+def hidden(text: str) -> str:
+    """`text` with … for each of the secrets in it: a server may repeat what it was sent."""
+    for secret in sorted((each for each in secrets if len(each) >= SHORTEST), key=len, reverse=True):
+        text = text.replace(secret, "…")
+    return text
+
+
+def note(text: str) -> None:
+    """Print a line beside the result, on the standard error."""
+    print(hidden(text), file=sys.stderr, flush=True)
 
 
 def as_json(value: Any, stream: Any) -> str:

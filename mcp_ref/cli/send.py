@@ -17,7 +17,7 @@ from ..base.errors import BrokenOff
 from ..base.versioning import LATEST, LEGACY, RELEASE
 from ..lib.strict_json import decode, encode
 from ..lib.text import printable
-from . import screen
+from . import screen, tokens
 from .common import add_parser, check_standard_input, content_of, exchange_printer, json_argument, octets_of
 from .faults import SAID_NO, UsageError
 from .screen import is_terminal
@@ -78,9 +78,10 @@ def _by_http(options: argparse.Namespace, deadline: "Deadline") -> int:
 
     try:
         address = Address(options.url)
+        authorized = tokens.fields(options, address, deadline)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    octets = _request(options, address)
+    octets = _request(options, address, {**address.authorization(), **authorized})
     answer = bytearray()
     with Exchange(address, deadline, exchange_printer(options) if options.raw else None) as exchange:
         with exchange.send(octets) as response:
@@ -94,6 +95,9 @@ def _by_http(options: argparse.Namespace, deadline: "Deadline") -> int:
             _print(text.decode(b"", True))
     if answer and not answer.endswith(b"\n") and not options.raw:
         print(flush=True)
+    advice = tokens.advice(options, response.status)
+    if advice:
+        screen.note(f"mcp_ref: {advice}")
     accepted = response.status in (202, 204) and not answer
     return 0 if accepted or 200 <= response.status < 300 and _is_result(bytes(answer)) else SAID_NO
 
@@ -103,7 +107,7 @@ def _by_stdio(options: argparse.Namespace, deadline: "Deadline") -> int:
     of the process, whose input is closed then."""
     from ..transports.child import Child, Line, named
 
-    if options.set_header or options.drop_header:
+    if options.set_header or options.drop_header or options.token_env is not None:
         raise UsageError("there are no headers on stdio")
     body, notification = _message(options, _params(options)), options.body is None and not options.id
     heard: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
@@ -133,6 +137,7 @@ def _by_stdio(options: argparse.Namespace, deadline: "Deadline") -> int:
 
 
 def _print(text: str) -> None:
+    text = screen.hidden(text)
     print(printable(text, "\n\t") if is_terminal(sys.stdout) else text, end="", flush=True)
 
 
@@ -158,10 +163,12 @@ def _is_result(answer: bytes) -> bool:
 
 # The request
 
-def _request(options: argparse.Namespace, address: Any) -> bytes:
-    """The whole request as octets. Raises UsageError for options that cannot be followed."""
+def _request(options: argparse.Namespace, address: Any, authorized: Dict[str, str]) -> bytes:
+    """The whole request as octets. authorized: the header fields with a token. Raises UsageError for options that
+    cannot be followed.
+    """
     params = _params(options)
-    headers = _headers(options, params, address)
+    headers = _headers(options, params, authorized, address)
     body = _message(options, params)
     headers.append(("content-length", f"Content-Length: {len(body)}".encode("ascii")))
     path = address.url.partition("://")[2].partition("/")[2]
@@ -199,7 +206,7 @@ def _params(options: argparse.Namespace) -> Any:
     return params
 
 
-def _headers(options: argparse.Namespace, params: Any, address: Any) -> Headers:
+def _headers(options: argparse.Namespace, params: Any, authorized: Dict[str, str], address: Any) -> Headers:
     """The headers of a right request, but for Content-Length: (name in lower case, line)."""
     from ..base.headers import mirrored_headers
 
@@ -210,7 +217,7 @@ def _headers(options: argparse.Namespace, params: Any, address: Any) -> Headers:
     if options.era == "legacy":
         told = {} if options.method == "initialize" else {"MCP-Protocol-Version": LEGACY[0]}
     named = {"Host": address.url.partition("://")[2].partition("/")[0], "User-Agent": f"mcp_ref/{RELEASE}",
-             **address.authorization(), "Accept": "application/json, text/event-stream",
+             **authorized, "Accept": "application/json, text/event-stream",
              "Content-Type": "application/json", **told, "Connection": "close"}
     return [(name.lower(), f"{name}: {value}".encode("utf-8", "backslashreplace")) for name, value in named.items()]
 

@@ -24,8 +24,9 @@ from .pool import CHUNK, Connection, Pool, secure
 MAX_RECORD = 8 * 1024 * 1024
 
 _HEADS = r"(?s)(?:HTTP/1\.[01] 1(?!01).*?\r\n\r\n)*.*?(?:\r\n\r\n|\Z)"
-_SECRET = (r"(?im)^(?=(?:proxy-)?authorization:|(?:set-)?cookie:|[^\s:]*(?:api-?key|token|secret|password))"
-           r"([^\s:]+):[^\r\n]*")
+SECRET_FIELD = (r"(?im)^(?=(?:proxy-)?authorization:|dpop:|(?:set-)?cookie:"
+                r"|[^\s:]*(?:api-?key|token|secret|password|credential|-auth\b))([^\s:]+):[^\r\n]*")
+"""A header field whose value is nobody else's business, as a line."""
 
 
 class Exchange:
@@ -176,7 +177,7 @@ class Exchange:
 def _without_secrets(octets: bytearray) -> str:
     text = octets.decode("utf-8", "backslashreplace")
     heads: Any = re.match(_HEADS, text)
-    return re.sub(_SECRET, r"\1: …", heads.group()) + text[heads.end():]
+    return re.sub(SECRET_FIELD, r"\1: …", heads.group()) + text[heads.end():]
 
 
 def _inflated(pieces: Iterator[bytes]) -> Iterator[bytes]:

@@ -5,6 +5,7 @@ The old text stands exactly once in the module; as little of it as names the pla
 
 from typing import Dict, List, Tuple
 
+from .cli import CLI
 from .client import CLIENT_EDITS
 from .oauth import OAUTH
 
@@ -947,4 +948,5 @@ EDITS: Dict[str, Tuple[str, Edits]] = {
     "cli/program.py": ("test_stdio_client.CommandLine", CLI_PROGRAM),
     **OAUTH,
     **CLIENT_EDITS,
+    **CLI,
 }

@@ -146,7 +146,7 @@ REGISTRATION: Edits = [
 ]
 
 TOKEN_STORE: Edits = [
-    ("0o600), \"w\"", "0o644), \"w\""),
+    ("0o600), \"wb\"", "0o644), \"wb\""),
     ("mkdir(mode=0o700, ", "mkdir("),
     ("os.replace(made, self._path)", "self._path.write_bytes(made.read_bytes())"),
     ("                with suppress(OSError):\n                    os.unlink(made)\n", ""),
@@ -179,7 +179,7 @@ WEB: Edits = [
     ("        return is_loopback(host)", "        return False"),
     ("exchange.barred = is_private if self._public else None", "pass"),
     ("exchange.whole(response, MAX_ANSWER)", "exchange.whole(response, 10**10)"),
-    ("            text = text.replace(secret, \"…\")\n", "            pass\n"),
+    ("        text = text.replace(secret, \"…\")\n", "        pass\n"),
     (', "": secret}', "}"),
     ("Address(web_url(url, f\"the URL of {what}\", bare=False))", "Address(url)"),
     ("Deadline(self._timeout, self._handle)", "Deadline(30.0, self._handle)"),

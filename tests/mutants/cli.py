@@ -1,0 +1,51 @@
+"""The edits of the command line's login, as edits.py has them."""
+
+from typing import Dict, List, Tuple
+
+Edits = List[Tuple[str, str]]
+
+TOKENS: Edits = [
+    ("    screen.secrets.add(value)\n", ""),
+    (" if re.match(SECRET_FIELD, line)", " if False"),
+    ("    if _has_authorization(given):", "    if False:"),
+    ('    if not re.fullmatch(r"[\\x21-\\x7e]+", token):', "    if False:"),
+    ("    if not os.path.isabs(folder):  #", "    if not folder:  #"),
+    ("    if not os.path.isabs(folder):\n        raise", "    if False:\n        raise"),
+    ("options.token_store or os.environ.get(STORE)", "options.token_store"),
+    ("_has_authorization(headers) or server.authorization()", "_has_authorization(headers)"),
+    ('anew=options.command == "login"', "anew=False"),
+    ("    if not login and not is_kept(store, server):\n        return None\n", ""),
+    ("    if status != 401 or", "    if status not in (401, 403) or"),
+    (" or options.token_env is not None or (", " or ("),
+    ("{**_given(options), **given})", "given)"),
+    ('name.lower() == "authorization"', 'name == "Authorization"'),
+]
+
+PERSON: Edits = [
+    (' and key.startswith("token ")', ""),
+    ("None if self._anew and", "None if False and"),
+    ("else _quiet(super().load(key))", "else super().load(key)"),
+    ('if not getattr(self._options, "login", False):', "if False:"),
+    ("target if wanted is None else target._replace(scopes=tuple(wanted.split()))", "target"),
+    ("            forget(self.store, self._server)\n", ""),
+    ("                registration.forget(self.store, self._issuer)", "                pass"),
+    ("held.good and target.scopes != held.scopes", "held.good"),
+    ("held.good and target.scopes != held.scopes", "False"),
+    ('if not getattr(self._options, "no_browser", False):', "if True:"),
+    ("self.asked if held.allowed is None else held.allowed", "self.asked"),
+    ("dict(self._settings) or None", "None"),
+    ("said.get(\"client_id\"), secret,", "said.get(\"client_id\"), None,"),
+    ('issuer=said.get("issuer"), ', ""),
+    ("open_url=self._show, wire=wire,", "open_url=self._show,"),
+    ("login_timeout=options.timeout if self._anew else PATIENCE", "login_timeout=PATIENCE"),
+]
+
+LOGIN: Edits = [
+    ("        if person.granted is None:  #", "        if False:  #"),
+    ("    if is_kept(store, server):", "    if True:"),
+    ("        forget(store, server)\n", ""),
+]
+
+CLI: Dict[str, Tuple[str, Edits]] = {
+    f"cli/{name}.py": ("test_cli_login", edits)
+    for name, edits in (("tokens", TOKENS), ("person", PERSON), ("login", LOGIN))}
