@@ -150,7 +150,8 @@ class Answered(ClientCase):
         reply = call(server, "t", requestState=state, inputResponses={"k": answer})
         self.assertEqual((reply.status, good or reply.error["code"]), (200, True) if good else (400, -32602), answer)
         asked = asks({"k": question}), said()
-        with self.talk(*asked, on_sample=lambda params: answer, on_list_roots=lambda: answer) as (stub, client):
+        with self.talk(*asked, on_sample=lambda params: answer, sample_tools=True,
+                       on_list_roots=lambda: answer) as (stub, client):
             if good:
                 client.call_tool("t")
                 self.assertEqual(stub.seen[1].params["inputResponses"], {"k": answer})
@@ -159,6 +160,7 @@ class Answered(ClientCase):
                     client.call_tool("t")
                 self.assertEqual(len(stub.seen), 1)
 
+    @proves("ROOT-04", "ROOT-06")
     def test_roots_are_file_uris_with_a_text_name(self) -> None:
         good: Any = [[], [{"uri": "file:///home/ada", "name": "Home"}], [{"uri": "file:///"}, {"uri": "file:///C:/a%20b"}],
                      [{"uri": "file://host/share"}], [{"uri": "file:///größe", "name": "", "_meta": {}}],
@@ -177,7 +179,7 @@ class Answered(ClientCase):
     def test_a_sampling_result_has_a_model_and_content_blocks(self) -> None:
         question = sampling("Hi?", 5)
         image = {"type": "image", "data": "AA==", "mimeType": "image/png"}
-        for content in (TEXT, [TEXT], [], [TEXT, image], image, {**image, "type": "audio"}, [TEXT, CITY], done("c1")):
+        for content in (TEXT, [TEXT], [], [TEXT, image], image, {**image, "type": "audio"}, done("c1")):
             self.check(question, {"role": "assistant", "content": content, "model": "m", "stopReason": "endTurn"}, True)
         good = {"role": "assistant", "content": TEXT, "model": "m"}
         for name in good:
@@ -196,6 +198,23 @@ class Answered(ClientCase):
             self.check(question, {**good, "content": [TEXT, block]}, False)
         for answer in (None, 7, "x", [], [good]):
             self.check(question, answer, False)
+
+
+    @proves("SAMP-15", "SAMP-16")
+    def test_a_model_uses_tools_as_it_was_told_to(self) -> None:
+        tools: Any = [{"name": "city", "inputSchema": {"type": "object"}}]
+        used: Any = ([TEXT, CITY], CITY, [CITY, TIME])
+        plain: Any = (TEXT, [TEXT], [])
+        for more, may_use, may_leave in (
+                ({}, False, True), ({"tools": tools}, True, True), ({"tools": tools, "toolChoice": {}}, True, True),
+                ({"tools": tools, "toolChoice": {"mode": "auto"}}, True, True),
+                ({"tools": tools, "toolChoice": {"mode": "required"}}, True, False),
+                ({"tools": tools, "toolChoice": {"mode": "none"}}, False, True),
+                ({"toolChoice": {"mode": "none"}}, False, True)):
+            for contents, good in ((used, may_use), (plain, may_leave)):
+                for content in contents:
+                    self.check(sampling("Where?", 5, **more), {"role": "assistant", "content": content, "model": "m"},
+                               good)
 
 
 @proves("ELIC-33")

@@ -71,7 +71,8 @@ class Client:
     headers: sent with every request, or a callable that makes them for each, to renew a token for example.
     wire: called after each exchange with what was sent and received, see transports.connection.Exchange.
     on_elicit, on_sample, on_list_roots: answer the server's questions, see client.elicitation; the client declares
-        exactly what they cover. elicit_modes: what on_elicit handles of "form" and "url".
+        exactly what they cover. elicit_modes: what on_elicit handles of "form" and "url". sample_tools: whether
+        on_sample lets its model use the tools that a server offers it.
     on_progress, on_log: see client.responses. log_level: the least level to be sent; "info" when only on_log is given.
     max_rounds: input_required results that one call goes along with.
     extensions: identifier to settings of the extensions it supports, as {"com.example/map": {}}, which it declares.
@@ -93,8 +94,9 @@ class Client:
                  headers: Headers = None, on_elicit: Optional[OnElicit] = None, on_sample: Optional[OnSample] = None,
                  on_list_roots: Optional[OnListRoots] = None, on_progress: Optional[OnProgress] = None,
                  on_log: Optional[OnLog] = None, log_level: Optional[str] = None, max_rounds: int = 10,
-                 send_client_info: bool = True, elicit_modes: Sequence[str] = mrtr.MODES, wire: Optional[Wire] = None,
-                 extensions: Optional[Mapping[str, Mapping[str, Any]]] = None, validate_output: bool = True,
+                 send_client_info: bool = True, elicit_modes: Sequence[str] = mrtr.MODES, sample_tools: bool = False,
+                 wire: Optional[Wire] = None, extensions: Optional[Mapping[str, Mapping[str, Any]]] = None,
+                 validate_output: bool = True,
                  auth: "Optional[Authorization]" = None, env: Optional[Mapping[str, str]] = None,
                  cwd: "Union[str, os.PathLike[str], None]" = None, stderr: Optional[TextIO] = None,
                  restart: bool = False, cache: "Optional[Cache]" = None) -> None:
@@ -102,7 +104,7 @@ class Client:
         self.timeout = Deadline(self._transport.timeout if timeout is None else timeout, None, max_timeout).seconds
         self.max_timeout = max_timeout
         self.validate_output = validate_output
-        self._inputs = Inputs(on_elicit, on_sample, on_list_roots, elicit_modes)
+        self._inputs = Inputs(on_elicit, on_sample, on_list_roots, elicit_modes, sample_tools)
         self._on_progress, self._on_log = on_progress, on_log
         capabilities = dict(self._inputs.capabilities)
         if extensions:

@@ -1,7 +1,7 @@
 """client/elicitation and basic/patterns/mrtr, Client Requirements: a server's questions, and the callbacks that answer.
 
-Implements ELIC-08, ELIC-09, ELIC-13, ELIC-54, MRTR-18. What a client has a callback for is what it declares, and
-nothing else is answered.
+Implements ELIC-08, ELIC-09, ELIC-13, ELIC-54, MRTR-18, ROOT-03, SAMP-07, SAMP-09, SAMP-20. What a client has a
+callback for is what it declares, and nothing else is answered.
 
 An `on_elicit` callback is given the params of an elicitation/create request (`mode`, `message`, and `requestedSchema`
 or `url`), and returns one of
@@ -100,10 +100,11 @@ class Inputs:
 
     on_elicit: see above. on_sample: params of sampling/createMessage to a CreateMessageResult. on_list_roots: the
     roots, a list of objects with `uri`. modes: the elicitation modes that on_elicit handles; ValueError for others.
+    tools: whether on_sample hands `tools` and `toolChoice` to its model; what asks for them is refused otherwise.
     """
 
     def __init__(self, on_elicit: Optional[OnElicit], on_sample: Optional[OnSample],
-                 on_list_roots: Optional[OnListRoots], modes: Sequence[str]) -> None:
+                 on_list_roots: Optional[OnListRoots], modes: Sequence[str], tools: bool = False) -> None:
         if not modes or any(mode not in mrtr.MODES for mode in modes):
             raise ValueError(f"elicit_modes are form, url or both, not {modes!r}")
         self._callbacks: Dict[str, Any] = {
@@ -112,7 +113,7 @@ class Inputs:
         if on_elicit is not None:
             self.capabilities["elicitation"] = {mode: {} for mode in modes}
         if on_sample is not None:
-            self.capabilities["sampling"] = {}
+            self.capabilities["sampling"] = {"tools": {}} if tools else {}
         if on_list_roots is not None:
             self.capabilities["roots"] = {}
 
@@ -142,7 +143,7 @@ class Inputs:
             raise TransportError(f"{where} is no request object")
         capabilities = dict(self.capabilities)
         if "sampling" in capabilities:
-            capabilities["sampling"] = {"context": {}}  # a server should not ask for it undeclared, but may
+            capabilities["sampling"] = {**capabilities["sampling"], "context": {}}  # asked for undeclared, it may be
         try:
             require_capabilities(capabilities, [mrtr.needed_capability(request)])
             mrtr.check_question(key, request)

@@ -203,7 +203,7 @@ def check_answer(key: str, request: Mapping[str, Any], answer: Any) -> Dict[str,
                                 "valid file:// URI with a path and no .. in it, and name, a text, or none")
     else:
         try:
-            check_sampled(answer)
+            check_sampled(request.get("params") or {}, answer)
         except ValueError as error:
             raise InvalidParams(f"Invalid params: {where}: {error}") from None
     return answer

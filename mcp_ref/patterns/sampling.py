@@ -1,6 +1,6 @@
 """client/sampling, Data Types and Message Content Constraints: what a sampling request and its result are made of.
 
-Implements SAMP-12 to SAMP-14, SAMP-17, SAMP-18, SAMP-22, SAMP-26, SAMP-27.
+Implements SAMP-12 to SAMP-18, SAMP-22, SAMP-26, SAMP-27.
 """
 
 from __future__ import annotations
@@ -37,11 +37,20 @@ def check_messages(messages: Any) -> None:
         raise ValueError(f"tool uses {shown(sorted(unanswered))} have no results after them")
 
 
-def check_sampled(result: Mapping[str, Any]) -> None:
-    """Raise ValueError for what is no CreateMessageResult: one has a role, content and the model that made it."""
+def check_sampled(params: Mapping[str, Any], result: Mapping[str, Any]) -> None:
+    """Raise ValueError for what is no CreateMessageResult: one has a role, content and the model that made it.
+
+    params: what was asked. A model uses tools only where it was given some and not told to use none, and one at least
+    where it was told to.
+    """
     if not isinstance(result.get("model"), str):
         raise ValueError("the result of sampling must have a model, a text")
-    _blocks(result)
+    used = any(block["type"] == "tool_use" for block in _blocks(result))
+    choice = params.get("toolChoice")
+    mode = choice.get("mode", "auto") if isinstance(choice, Mapping) else "auto" if "tools" in params else "none"
+    if used == (mode == "none") and mode != "auto":
+        raise ValueError(f"the toolChoice is {shown(mode)}, and the result of sampling uses "
+                         f"{'a tool' if used else 'no tool'}")
 
 
 def _blocks(message: Any) -> List[Dict[str, Any]]:

@@ -13,7 +13,7 @@ import unittest
 
 from mcp_ref.explain import claims, ids_in, statements, untested
 
-ROLES, LEVELS, TESTABLE = ("server", "both"), ("MUST", "MUST NOT"), ("wire", "api")
+ROLES, LEVELS, TESTABLE = ("server", "client", "both"), ("MUST", "MUST NOT"), ("wire", "api")
 
 
 @functools.lru_cache(maxsize=None)
