@@ -16,7 +16,6 @@ import re
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Union
 
 from ..base.errors import (
-    RETIRED,
     BrokenOff,
     HeaderMismatch,
     HTTPError,
@@ -160,8 +159,9 @@ _SESSION = (r"|session[- _]?id\b|\bno (?:valid |active )?session\b|\bsession (?:
             r"|\b(?:missing|invalid|unknown|expired) session\b")
 _OF_PARAMS = "(?i)" + _VERSION + _HANDSHAKE
 _OF_REQUEST = _OF_PARAMS + _SESSION
-_CODES = (InvalidRequest.defined, -32000, -32001, RETIRED)
-"""What such a server refuses a request with that it does not understand, beside InvalidParams."""
+_CODES = (InvalidRequest.defined, *range(-32019, -31999))
+"""What such a server refuses a request with that it does not understand, beside InvalidParams: any of those that mean
+nothing by themselves (BASE-17)."""
 MAX_TEXT = 10_000
 _SHOWN = 6
 

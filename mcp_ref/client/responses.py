@@ -5,12 +5,15 @@ Implements BASE-09 to BASE-11, BASE-17, PROG-01, PROG-02, PROG-07 and the receiv
 
 from __future__ import annotations
 
+import itertools
 import sys
-from typing import Any, Callable, Dict, List, Optional
+import threading
+from contextlib import contextmanager
+from typing import Any, Callable, Dict, Iterator, List, Optional, Set
 
 from ..base.errors import TransportError, received
 from ..base.log import log
-from ..base.meta import LOG_LEVELS
+from ..base.meta import LOG_LEVELS, PROGRESS_TOKEN
 from ..base.request import RequestId
 from ..lib.text import shown
 
@@ -84,6 +87,37 @@ def listed(result: Dict[str, Any], name: str) -> List[Dict[str, Any]]:
         log.warning("%d of the %s listed are left out: each needs %s, a text, and the first of them is %s",
                     len(left_out), name, key, shown(left_out[0]))
     return found
+
+
+class Tokens:
+    """The progress tokens of requests under way, of which no two are one. Any number of threads may use it at once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._numbers = itertools.count(1)
+        self._taken: Set[Any] = set()
+
+    @contextmanager
+    def token(self, fields: Dict[str, Any], wanted: bool) -> Iterator[Any]:
+        """The token of one request, in these `_meta` fields of it until it ends; None for none.
+
+        Where the fields have none, one is made if it is wanted. Raises ValueError for one that is neither a text nor an
+        integer, and for one that is taken (PROG-01, PROG-02).
+        """
+        token = fields.get(PROGRESS_TOKEN)
+        if type(token) not in (str, int) and PROGRESS_TOKEN in fields:
+            raise ValueError(f"a progressToken is a text or an integer, not {shown(token)}")
+        with self._lock:
+            if token in self._taken:
+                raise ValueError(f"the progressToken {shown(token)} is that of another request under way")
+            if token is None and wanted:
+                token = fields[PROGRESS_TOKEN] = next(each for each in self._numbers if each not in self._taken)
+            if token is not None:
+                self._taken.add(token)
+        try:
+            yield token
+        finally:
+            self._taken.discard(token)
 
 
 class Heard:
