@@ -135,7 +135,7 @@ class Requests(ClientCase):
 
 
 class Answers(ClientCase):
-    @proves("HTTP-74")
+    @proves("HTTP-74", "BASE-11", "C088")
     def test_json_with_parameters_and_odd_case(self) -> None:
         body = b'{"jsonrpc":"2.0","id":1,"result":{"content":[]}}'
         with self.talk(raw(200, body, "Application/JSON; charset=utf-8")) as (_, client):
@@ -201,6 +201,7 @@ class Answers(ClientCase):
         self.refused(raw(202, b"", None), HTTPError, "HTTP 202")
         self.refused(raw(404, b'{"jsonrpc":"2.0","id":1,"result":{}}'), HTTPError, "HTTP 404")
 
+    @proves("C090")
     def test_gzip_that_nobody_asked_for(self) -> None:
         packed = gzip.compress(b'{"jsonrpc":"2.0","id":1,"result":{"content":[]}}')
         with self.talk(raw(200, packed, Content_Encoding="gzip")) as (_, client):
@@ -373,13 +374,25 @@ class Tools(ClientCase):
                     client.call_tool("t")
                 self.assertTrue(client.call_tool("t")["isError"], "a failure is not held to the schema")
 
+    @proves("BASE-33", "BASE-36..38", "BASE-41", "BASE-42")
     def test_an_output_schema_that_cannot_be_used(self) -> None:
-        schema = {"$ref": "http://127.0.0.1:1/schema"}
-        with self.talk(result(tools=[tool("t", {}, outputSchema=schema)]), said()) as (stub, client):
-            client.list_tools()
-            with self.assertRaisesRegex(SchemaError, 'outputSchema of tool "t"'):
-                client.call_tool("t")
-            self.assertEqual(len(stub.seen), 1, "refused before the tool has any effect")
+        for schema in ({"$ref": "http://127.0.0.1:1/schema"}, {"$schema": "http://json-schema.org/draft-03/schema#"}):
+            with self.talk(result(tools=[tool("t", {}, outputSchema=schema)]), said()) as (stub, client):
+                client.list_tools()
+                with self.assertRaisesRegex(SchemaError, 'outputSchema of tool "t"'):
+                    client.call_tool("t")
+                self.assertEqual(len(stub.seen), 1, "refused before the tool has any effect")
+        new, old = "https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#"
+        for dialect, good in ((None, True), (new, True), (old, False)):  # prefixItems is of 2020-12 alone
+            schema = {**({} if dialect is None else {"$schema": dialect}), "type": "array",
+                      "prefixItems": [{"type": "integer"}]}
+            listing = result(tools=[tool("t", {}, outputSchema=schema)])
+            with self.talk(listing, result(content=[], structuredContent=["x"])) as (_, client):
+                client.list_tools()
+                if good:
+                    self.assertRaisesRegex(TransportError, "breaks its outputSchema", client.call_tool, "t")
+                else:
+                    self.assertEqual(client.call_tool("t")["structuredContent"], ["x"])
 
     def test_is_error_is_a_result(self) -> None:
         with self.talk(result(content=[], isError=True)) as (_, client):

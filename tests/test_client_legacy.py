@@ -313,6 +313,7 @@ class Questions(LegacyCase):
             {"jsonrpc": "2.0", "id": 5, "result": {}}])
         self.assertEqual(self.of(stub, "response")[0].header("Mcp-Session-Id"), "s1")
 
+    @proves("BASE-18..20", "BASE-22")
     def test_on_the_get_stream(self) -> None:
         stream = Stream()
         sampled = {"role": "assistant", "model": "m", "content": {"type": "text", "text": "hi"}}
@@ -330,6 +331,7 @@ class Questions(LegacyCase):
         self.assertEqual((made[2]["result"], made[3]["result"]), ({"roots": [{"uri": "file:///a"}]}, {}))
         self.assertEqual((made[4]["result"], made[5]["error"]["code"]), (sampled, -32601))
 
+    @proves("BASE-18..20", "BASE-22")
     def test_what_may_not_be_asked(self) -> None:
         stream = Stream()
         url = {"mode": "url", "message": "m", "url": "https://x/", "elicitationId": "1"}
@@ -382,6 +384,7 @@ class Questions(LegacyCase):
             self.assertEqual([each["id"] for each in self.answers(stub, 2)], ["after", 1])
             stream.end()
 
+    @proves("BASE-18..20", "BASE-22")
     def test_a_callback_that_fails(self) -> None:
         def fails(_: Any) -> Any:
             raise RuntimeError("secret")

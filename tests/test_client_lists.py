@@ -14,6 +14,7 @@ from .support import proves
 
 @proves("C057", "C059")
 class Pages(ClientCase):
+    @proves("PAGE-02", "PAGE-10")
     def test_all_pages_with_cursors_as_they_came(self) -> None:
         script = [result(tools=[tool("a", {})], nextCursor=""), result(tools=[], nextCursor="x y"),
                   result(tools=[tool("b", {})], nextCursor=None)]
@@ -21,6 +22,27 @@ class Pages(ClientCase):
             self.assertEqual([each["name"] for each in client.list_tools()], ["a", "b"])
         self.assertEqual([seen.params.get("cursor") for seen in stub.seen], [None, "", "x y"])
 
+    @proves("PAGE-07..10")
+    def test_a_cursor_is_whatever_text_it_is(self) -> None:
+        lists: Any = (("tools", "list_tools"), ("prompts", "list_prompts"), ("resources", "list_resources"),
+                      ("resourceTemplates", "list_resource_templates"))
+        cursors = ["", " ", "0", "-1", "null", "not base64!", "eyJwYWdlIjogMn0=", "\u2028\x00\U0001f600", "a" * 50_000,
+                   "", '{"page": 2}', "https://x.example/?page=2"]
+        for name, method in lists:
+            with self.talk(*[result(**{name: []}, nextCursor=cursor) for cursor in cursors], result(**{name: []})) as (
+                    stub, client):
+                self.assertEqual(getattr(client, method)(), [])
+            self.assertEqual([seen.params.get("cursor") for seen in stub.seen], [None, *cursors])
+
+    @proves("PAGE-02")
+    def test_pages_of_any_size(self) -> None:
+        sizes = (1, 7, 0, 0, 300, 2)
+        names = [[f"{page}-{at}" for at in range(size)] for page, size in enumerate(sizes)]
+        pages = [result(tools=[tool(name, {}) for name in page], nextCursor="x") for page in names]
+        with self.talk(*pages, result(tools=[])) as (_, client):
+            self.assertEqual([each["name"] for each in client.list_tools()], [name for page in names for name in page])
+
+    @proves("PAGE-07", "PAGE-09")
     def test_cursors_are_compared_with_nothing(self) -> None:
         pages = [result(tools=[tool(name, {})], nextCursor="same") for name in ("a", "b", "c")]
         with self.talk(*pages, result(tools=[tool("d", {})])) as (stub, client):

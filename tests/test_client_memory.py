@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import json
 import threading
 import time
 import unittest
@@ -27,10 +28,11 @@ from mcp_ref import (
     static_tokens,
 )
 from mcp_ref.base.errors import MethodNotFound, ResourceNotFound, TooManySubscriptions
+from mcp_ref.base.meta import PROTOCOL_VERSION
 from mcp_ref.patterns.subscriptions import MAX_QUEUED
 from tests.support import at_some_pace
 
-from .support import not_on_wasm
+from .support import not_on_wasm, proves
 
 FIELDS = {"agree": {"type": "boolean"}}
 
@@ -91,6 +93,7 @@ def made(**options: Any) -> Server:
     return server
 
 
+@proves("TRANS-04..06")
 class SameAsOverHTTP(unittest.TestCase):
     """Each request twice, in process and over HTTP: results, errors, and what is heard on the way are the same."""
 
@@ -214,6 +217,7 @@ class InProcess(unittest.TestCase):
         with Client(server, headers={"Authorization": "Bearer s3cret"}) as client:
             self.assertEqual(client.call_tool("who")["content"][0]["text"], "alice False")
 
+    @proves("TRANS-04..06")
     def test_the_wire_shows_the_messages(self) -> None:
         seen: List[Any] = []
         with Client(made(), on_elicit=lambda question: {"agree": True}, on_progress=lambda *_: None,
@@ -221,6 +225,9 @@ class InProcess(unittest.TestCase):
             client.call_tool("book", {"flight": "a"})
         self.assertEqual(len(seen), 2)
         self.assertIn('"method":"tools/call"', seen[0][0])
+        for sent, _ in seen:
+            asked = json.loads(sent)
+            self.assertEqual((asked["jsonrpc"], asked["params"]["_meta"][PROTOCOL_VERSION]), ("2.0", "2026-07-28"))
         self.assertIn("input_required", seen[0][1])
         self.assertEqual([line.split(",")[1][:9] for line in seen[1][1].splitlines()], ['"method":', '"id":2'[:9]])
 

@@ -212,6 +212,7 @@ class Network(ClientCase):
             self.assertNotIsInstance(caught.exception, Unreachable)
             thread.join()
 
+    @proves("C087")
     def test_redirects(self) -> None:
         with Stub(said()) as other:
             for status, target in ((302, "/there"), (301, "/there"), (303, "/there"), (307, f"{other.url}?x"),
@@ -226,9 +227,16 @@ class Network(ClientCase):
             self.assertEqual(stub.seen[0].body, stub.seen[1].body)
         self.refused(raw(308, b"", Location="/mcp"), TransportError, "redirects more than")
 
+    @proves("C090")
     def test_proxies_are_honoured_but_never_for_loopback(self) -> None:
         with Stub(said()) as proxy:
-            settings = {"http_proxy": f"http://{proxy.place}", "no_proxy": "direct.test"}
+            settings = {"http_proxy": f"http://{proxy.place}", "no_proxy": ""}
+            with mock.patch.dict(os.environ, settings), mock.patch("socket.socket.connect", side_effect=OSError("none")):
+                for place in ("127.0.0.1", "localhost", "[::1]", "127.9.9.9"):
+                    with self.assertRaises(Unreachable):
+                        Client(f"http://{place}:1/mcp", era="modern").call_tool("t")
+            self.assertEqual(proxy.seen, [])
+            settings["no_proxy"] = "direct.test"
             with mock.patch.dict(os.environ, settings):
                 Client("http://server.test/mcp", era="modern").call_tool("t")
                 self.assertEqual(proxy.seen[0].path, "http://server.test/mcp")

@@ -356,7 +356,7 @@ class Health(Wire):
             self.assertEqual(client.response().status, 404)
 
 
-@proves("C021")
+@proves("C021", "C041")
 class Streams(Wire):
     def steps(self, token, **arguments):
         params = {"name": "steps", "arguments": arguments}
@@ -371,8 +371,8 @@ class Streams(Wire):
             client = self.client()
             client.request(self.steps(token))
             reply = client.response()
-            self.assertEqual((reply.status, reply.headers["content-type"], reply.headers["x-accel-buffering"]),
-                             (200, "text/event-stream", "no"))
+            self.assertEqual((reply.status, reply.headers["content-type"], reply.headers["x-accel-buffering"],
+                              reply.headers["transfer-encoding"]), (200, "text/event-stream", "no", "chunked"))
             *sent, last = events(reply.body)
             self.assertEqual([one["params"]["progress"] for one in sent], [1, 2, 3])
             for one in sent:

@@ -79,6 +79,7 @@ class Rungs(unittest.TestCase):
     def test_door_without_a_length(self):
         self.assertEqual(exchange(self.server, b"", Head("POST", "/mcp", headers(self.body))).status, 411)
 
+    @proves("C088")
     def test_accept(self):
         both = "application/json, text/event-stream"
         good = [both, "*/*", "application/json;q=0.9, text/event-stream", "APPLICATION/JSON,TEXT/*",
@@ -94,6 +95,7 @@ class Rungs(unittest.TestCase):
             self.assertEqual((reply.status, reply.body.get("error")), (406, "not acceptable"), value)
             self.assertNotIn("jsonrpc", reply.body)
 
+    @proves("C088")
     def test_content_type(self):
         for value in ("application/json", "Application/JSON; charset=utf-8", 'application/json;charset="UTF-8"'):
             self.assertEqual(post(self.server, self.body, content_type=value).status, 200, value)

@@ -187,6 +187,26 @@ class Rounds(unittest.TestCase):
         state = self.asked(call(self.server, "group"), "a", "b")
         self.assertEqual(call(self.server, "group", requestState=state).text, "{'n': 1}")
 
+    @proves("MRTR-13")
+    def test_a_handler_that_needs_it_takes_a_state_once(self):
+        spent = set()
+
+        @self.server.tool
+        def pay(ctx) -> str:
+            if ctx.request_state is None:
+                raise InputRequired({"ok": form("Pay?", NAME)}, request_state={"order": len(spent)})
+            order = ctx.request_state["order"]
+            if order in spent:
+                raise ToolError("that order is paid")
+            spent.add(order)
+            return "paid"
+
+        state = self.asked(call(self.server, "pay"), "ok")
+        again = {"requestState": state, "inputResponses": {"ok": accept(name="Ada")}}
+        self.assertEqual(call(self.server, "pay", **again).text, "paid")
+        refused = call(self.server, "pay", **again)
+        self.assertEqual((refused.result["isError"], refused.text, len(spent)), (True, "that order is paid", 1))
+
     def test_formats_of_a_form_are_asserted(self):
         fields = {"mail": {"type": "string", "format": "email"}, "day": {"type": "string", "format": "date"}}
         self.server.tool(name="contact")(lambda ctx: str(dict(ctx.elicit("?", fields, "c"))))

@@ -7,6 +7,8 @@ from typing import Any, Iterable, List
 from mcp_ref.base.errors import TransportError
 from mcp_ref.transports import sse
 
+from .support import proves
+
 LIMIT = 1000
 
 
@@ -18,6 +20,7 @@ def octets(data: bytes) -> Iterable[bytes]:
     return (data[i:i + 1] for i in range(len(data)))
 
 
+@proves("C039")
 class Format(unittest.TestCase):
     CASES: Any = (
         (b"data: a\n\n", [b"a"]), (b"data:a\n\n", [b"a"]), (b"data:  a \n\n", [b" a "]), (b"data: a\r\r", [b"a"]),

@@ -448,7 +448,7 @@ class Slow(io.StringIO):
 
 
 class Endings(Case):
-    @proves("STDIO-09", "CANC-05")
+    @proves("STDIO-09", "CANC-05", "CANC-12", "CANC-13", "BASE-25")
     def test_a_timeout_cancels_and_a_late_answer_is_dropped(self) -> None:
         client = self.client("""
 late = next(requests())
@@ -461,9 +461,21 @@ for message in requests():
             self.assertEqual(client.call_tool("t")["content"], [])
         self.assertEqual([each["method"] for each in self.heard(client)],
                          ["tools/call", "notifications/cancelled", "tools/call"])
-        self.assertEqual(self.heard(client)[1]["params"], {"requestId": 1})
+        told = self.heard(client)[1]
+        self.assertEqual((told["params"], "id" in told), ({"requestId": 1}, False))
 
-    @proves("STDIO-09", "CANC-05")
+    @proves("CANC-12", "CANC-13")
+    def test_what_is_no_longer_under_way_is_not_cancelled(self) -> None:
+        client, handle = self.client(), CallHandle()
+        client.call_tool("t", handle=handle)
+        handle.cancel()
+        with client.listen(tools=True) as subscription:
+            pass
+        subscription.close()
+        told = [each for each in self.heard(client) if each["method"] == "notifications/cancelled"]
+        self.assertEqual([each["params"] for each in told], [{"requestId": subscription.id}], "once, and no other")
+
+    @proves("STDIO-09", "CANC-05", "CANC-12", "CANC-13", "CANC-19")
     def test_a_handle_cancels(self) -> None:
         client, handle = self.client("one = next(requests()); say('here'); serve()"), CallHandle()
         with ThreadPoolExecutor(1) as pool, self.assertLogs("mcp_ref"):

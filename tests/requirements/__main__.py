@@ -1,9 +1,9 @@
 """`python3 -m tests.requirements`: whether every rule in scope has tests that prove it, or a reason why not.
 
-In scope are the rows of mcp_ref/spec/requirements.tsv with role server or both, level MUST or MUST NOT, and testable
-on the wire or by the API; others may be proven too. The tests say themselves what they prove (support.proves);
-untested.tsv has the reasons, also of a rule of which only a part is tested. Prints the tally and the reasons, and
-closes with `N passed, N failed`: rules that are proven or have a reason, and faults.
+In scope are the rows of mcp_ref/spec/requirements.tsv with role server, client or both, level MUST or MUST NOT, and
+testable on the wire or by the API; others may be proven too. A rule of both has a test of either side. The tests say themselves what they prove (support.proves);
+untested.tsv has the reasons, also of a rule of which only a part is tested. Prints the tally, by
+side too, and the reasons, and closes with `N passed, N failed`: rules that are proven or have a reason, and faults.
 """
 
 import functools
@@ -51,10 +51,13 @@ def check(rows, proofs, reasons):
 
 
 def main():
-    proven, excused, faults = check(statements(), claims(), untested())
+    rows = statements()
+    proven, excused, faults = check(rows, claims(), untested())
     alone = [one for one in excused if one not in proven]
     names = {name for listed in proven.values() for name in listed}
     print(f"{len(proven)} rules are proven by {len(names)} tests, {len(alone)} have a reason why not")
+    sides = [(role, sum(row.role == role and row.id in proven for row in rows)) for role in ROLES]
+    print("  " + ", ".join(f"{count} of {role}" for role, count in sides))
     for reason in dict.fromkeys(excused.values()):
         print(f"  {reason}\n    {' '.join(one for one in excused if excused[one] == reason)}")
     for fault in faults:
