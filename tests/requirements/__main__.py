@@ -1,9 +1,10 @@
 """`python3 -m tests.requirements`: whether every rule in scope has tests that prove it, or a reason why not.
 
 In scope are the rows of mcp_ref/spec/requirements.tsv with role server, client or both, level MUST or MUST NOT, and
-testable on the wire or by the API; others may be proven too. A rule of both has a test of either side. The tests say themselves what they prove (support.proves);
-untested.tsv has the reasons, also of a rule of which only a part is tested. Prints the tally, by
-side too, and the reasons, and closes with `N passed, N failed`: rules that are proven or have a reason, and faults.
+testable on the wire or by the API; others may be proven too. A rule of both has a test of either side. The tests say
+themselves what they prove (support.proves); untested.tsv has the reasons, also of a rule of which only a part is
+tested. Prints the tally, by side too, and the reasons, and closes with `N passed, N failed`: rules that are proven or
+have a reason, and faults.
 """
 
 import functools
