@@ -97,7 +97,8 @@ class Checking(unittest.TestCase):
         status, lines = self.run_with((proven, {}, ["AA-02 has neither test nor reason"]))
         self.assertEqual((status, lines[-2:]), (1, ["FAILED AA-02 has neither test nor reason", "1 passed, 1 failed"]))
         self.assertEqual(self.run_with((proven, {"AA-02": "why"}, [])), (0, [
-            "1 rules are proven by 1 tests, 1 have a reason why not", "  0 of server, 1 of client, 0 of both", "  why", "    AA-02", "2 passed, 0 failed"]))
+            "1 rules are proven by 1 tests, 1 have a reason why not", "  0 of server, 1 of client, 0 of both", "  why",
+            "    AA-02", "2 passed, 0 failed"]))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """client: what a program calls a server with.
 
-Implements META-06, META-07, META-10, PAGE-01, PAGE-02, PAGE-05, PAGE-06, TOOL-01, TOOL-11,
-TOOL-46.
+Implements META-06, META-07, META-10, PAGE-01, PAGE-02, PAGE-05, PAGE-06, TOOL-01, TOOL-11, TOOL-46.
 
 The flow of one request:
 
@@ -13,7 +12,6 @@ The flow of one request:
 
 from __future__ import annotations
 
-import itertools
 import os
 import threading
 from typing import (
@@ -42,7 +40,7 @@ from .choice import AUTO, Choice, transport_to
 from .elicitation import Inputs, OnElicit, OnListRoots, OnSample
 from .pages import LISTS, at, checked, whole
 from .resources import not_found
-from .responses import Heard, OnLog, OnProgress, items, result_of
+from .responses import Heard, OnLog, OnProgress, Tokens, items, result_of
 from .rounds import Rounds, answers, not_by_hand
 from .subscription import Listener
 from .tools import KnownTools, check_output
@@ -115,7 +113,7 @@ class Client:
             self._fields[reserved.CLIENT_INFO] = self._info
         if log_level is not None or on_log is not None:
             self._fields[reserved.LOG_LEVEL] = reserved.checked_level(log_level or "info")
-        self._tokens = itertools.count(1)
+        self._tokens = Tokens()
         self._closed = threading.Event()
         self._tools = KnownTools()
         self._rounds = Rounds(self._inputs, self.versions, max_rounds, self._tools,
@@ -361,12 +359,11 @@ class Client:
         """
         by_hand = answers(rounds, input_responses, request_state)
         given = {**((params or {}).get("_meta") or {}), **(meta or {})}
-        deadline = self._deadline(timeout, handle, max_timeout)
+        deadline, unknown = self._deadline(timeout, handle, max_timeout), self.choice.finding is None
         full = {**(params or {}), **by_hand, "_meta": self._envelope(given, log_level)}
         kept = None if fresh or self._cache is None else self._cache.find(method, self._rounds.stamped(full), deadline)
         if kept is not None and not self._closed.is_set() and deadline.left():
             return kept
-        heard, unknown = self._hearing(full["_meta"], on_progress, deadline), self.choice.finding is None
 
         def post(message: Dict[str, Any], headers: Dict[str, str]) -> Dict[str, Any]:
             def ask(sent: Any = None) -> Dict[str, Any]:
@@ -385,7 +382,8 @@ class Client:
             return session.request(method, full, deadline, heard)
 
         try:
-            return self.choice.speak(method, deadline, modern, legacy)
+            with self._tokens.hearing(full["_meta"], on_progress or self._on_progress, self._on_log, deadline) as heard:
+                return self.choice.speak(method, deadline, modern, legacy)
         except McpError as error:
             if deadline.handle is not None and deadline.handle.cancelled:  # whatever a broken connection looks like
                 raise CallCancelled() from (None if isinstance(error, CallCancelled) else error)
@@ -409,14 +407,6 @@ class Client:
         reserved.checked_meta(given)
         level = {} if log_level is None else {reserved.LOG_LEVEL: reserved.checked_level(log_level)}
         return {**self._fields, **given, **level}
-
-    def _hearing(self, fields: Dict[str, Any], on_progress: Optional[OnProgress], deadline: Deadline) -> Heard:
-        """What hears the notifications of a request; its progress token, where one is of use, is put in the fields."""
-        on_progress = on_progress or self._on_progress
-        if on_progress is not None or deadline.longest is not None:
-            if type(fields.get(reserved.PROGRESS_TOKEN)) not in (str, int):
-                fields[reserved.PROGRESS_TOKEN] = next(self._tokens)
-        return Heard(fields.get(reserved.PROGRESS_TOKEN), on_progress, self._on_log, deadline.renew)
 
     def _whole(self, method: str, deadline: Deadline, fresh: bool, on_progress: Optional[OnProgress], meta: Meta,
                log_level: Optional[str]) -> List[Dict[str, Any]]:

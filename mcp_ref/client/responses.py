@@ -16,6 +16,7 @@ from ..base.log import log
 from ..base.meta import LOG_LEVELS, PROGRESS_TOKEN
 from ..base.request import RequestId
 from ..lib.text import shown
+from ..transports.calls import Deadline
 
 COMPLETE, INPUT_REQUIRED = "complete", "input_required"
 IDENTIFIED = {"tools": "name", "prompts": "name", "resources": "uri", "resourceTemplates": "uriTemplate"}
@@ -89,37 +90,6 @@ def listed(result: Dict[str, Any], name: str) -> List[Dict[str, Any]]:
     return found
 
 
-class Tokens:
-    """The progress tokens of requests under way, of which no two are one. Any number of threads may use it at once."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._numbers = itertools.count(1)
-        self._taken: Set[Any] = set()
-
-    @contextmanager
-    def token(self, fields: Dict[str, Any], wanted: bool) -> Iterator[Any]:
-        """The token of one request, in these `_meta` fields of it until it ends; None for none.
-
-        Where the fields have none, one is made if it is wanted. Raises ValueError for one that is neither a text nor an
-        integer, and for one that is taken (PROG-01, PROG-02).
-        """
-        token = fields.get(PROGRESS_TOKEN)
-        if type(token) not in (str, int) and PROGRESS_TOKEN in fields:
-            raise ValueError(f"a progressToken is a text or an integer, not {shown(token)}")
-        with self._lock:
-            if token in self._taken:
-                raise ValueError(f"the progressToken {shown(token)} is that of another request under way")
-            if token is None and wanted:
-                token = fields[PROGRESS_TOKEN] = next(each for each in self._numbers if each not in self._taken)
-            if token is not None:
-                self._taken.add(token)
-        try:
-            yield token
-        finally:
-            self._taken.discard(token)
-
-
 class Heard:
     """Hands the notifications ahead of one response on.
 
@@ -149,6 +119,38 @@ class Heard:
         elif method == "notifications/message" and self._on_log is not None:
             if params.get("level") in LOG_LEVELS and "data" in params:
                 _tell("on_log", self._on_log, params["level"], params["data"], _text(params.get("logger")))
+
+
+class Tokens:
+    """The progress tokens of requests under way, of which no two are one. Any number of threads may use it at once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._numbers = itertools.count(1)
+        self._taken: Set[Any] = set()
+
+    @contextmanager
+    def hearing(self, fields: Dict[str, Any], on_progress: Optional[OnProgress], on_log: Optional[OnLog],
+                deadline: Deadline) -> Iterator[Heard]:
+        """What hears the notifications of one request, whose token is taken until it ends.
+
+        fields: its `_meta`; a token is put in where they have none and one is of use. Raises ValueError for a token that
+        is neither a text nor an integer, and for one that is taken (PROG-01, PROG-02).
+        """
+        token = fields.get(PROGRESS_TOKEN)
+        if type(token) not in (str, int) and PROGRESS_TOKEN in fields:
+            raise ValueError(f"a progressToken is a text or an integer, not {shown(token)}")
+        with self._lock:
+            if token in self._taken:
+                raise ValueError(f"the progressToken {shown(token)} is that of another request under way")
+            if token is None and (on_progress is not None or deadline.longest is not None):
+                token = fields[PROGRESS_TOKEN] = next(each for each in self._numbers if each not in self._taken)
+            if token is not None:
+                self._taken.add(token)
+        try:
+            yield Heard(token, on_progress, on_log, deadline.renew)
+        finally:
+            self._taken.discard(token)
 
 
 def _tell(name: str, callback: Callable[..., None], *given: Any) -> None:
