@@ -376,7 +376,9 @@ class Tools(ClientCase):
 
     @proves("BASE-33", "BASE-36..38", "BASE-41", "BASE-42")
     def test_an_output_schema_that_cannot_be_used(self) -> None:
-        for schema in ({"$ref": "http://127.0.0.1:1/schema"}, {"$schema": "http://json-schema.org/draft-03/schema#"}):
+        unusable: List[Dict[str, Any]] = [{"$ref": "http://127.0.0.1:1/schema"},
+                                          {"$schema": "http://json-schema.org/draft-03/schema#"}]
+        for schema in unusable:
             with self.talk(result(tools=[tool("t", {}, outputSchema=schema)]), said()) as (stub, client):
                 client.list_tools()
                 with self.assertRaisesRegex(SchemaError, 'outputSchema of tool "t"'):

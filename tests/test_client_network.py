@@ -231,7 +231,7 @@ class Network(ClientCase):
     def test_proxies_are_honoured_but_never_for_loopback(self) -> None:
         with Stub(said()) as proxy:
             settings = {"http_proxy": f"http://{proxy.place}", "no_proxy": ""}
-            with mock.patch.dict(os.environ, settings), mock.patch("socket.socket.connect", side_effect=OSError("none")):
+            with mock.patch.dict(os.environ, settings), mock.patch("socket.socket.connect", side_effect=OSError("no")):
                 for place in ("127.0.0.1", "localhost", "[::1]", "127.9.9.9"):
                     with self.assertRaises(Unreachable):
                         Client(f"http://{place}:1/mcp", era="modern").call_tool("t")

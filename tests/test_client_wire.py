@@ -1,6 +1,7 @@
-"""What a client puts on the wire, whatever it is called with: each message, its metadata and the headers that mirror it."""
+"""What a client puts on the wire, whatever it is called with: messages, their metadata, the headers that mirror them."""
 
 import base64
+import io
 import json
 import socket
 import threading
@@ -16,7 +17,7 @@ from mcp_ref.base.meta import CLIENT_CAPABILITIES, PROGRESS_TOKEN, PROTOCOL_VERS
 from mcp_ref.cli.terminal import terminal
 from mcp_ref.client.elicitation import accept, cancel, decline
 
-from .stub_http import Answer, ClientCase, Seen, asks, error, events, message, question, raw, result, said, tool
+from .stub_http import Answer, ClientCase, Scripted, Seen, asks, error, events, message, question, raw, result, said, tool
 from .support import proves
 
 PAGE = result(tools=[], resources=[], resourceTemplates=[], prompts=[], contents=[], messages=[], content=[],
@@ -66,8 +67,8 @@ class Every(ClientCase):
                 USES[method](client)
                 self.assertEqual(len(stub.seen), 2)
                 found += stub.seen
-        with self.talk(error(-32020), result(tools=[tool("t", {"a": {"type": "integer", "x-mcp-header": "A"}})]), said(),
-                       **OPTIONS) as (stub, client):
+        listed = result(tools=[tool("t", {"a": {"type": "integer", "x-mcp-header": "A"}})])
+        with self.talk(error(-32020), listed, said(), **OPTIONS) as (stub, client):
             client.call_tool("t", {"a": 1})
             found += stub.seen
         return found
@@ -217,7 +218,7 @@ class Parameters(ClientCase):
     @proves("HTTP-43", "HTTP-44", "TOOL-29", "TOOL-30")
     def test_a_tool_that_breaks_a_rule_is_left_out(self) -> None:
         broken: List[Any] = [
-            *({"v": {"type": "string", "x-mcp-header": name}} for name in ("", "a b", "a:b", "ä", "a\n", 7, None, ["A"])),
+            *({"v": {"type": "string", "x-mcp-header": name}} for name in ("", "a b", "a:b", "ä", "a\n", 7, None, [])),
             *({"v": {"type": kind, "x-mcp-header": "V"}} for kind in ("number", "object", "array", "null", None,
                                                                       ["string", "null"])),
             {"v": {"x-mcp-header": "V"}},
@@ -338,7 +339,7 @@ class Rounds(ClientCase):
             asked = asks({"u": {"method": "elicitation/create", "params": link}})
             looking: Any = [lambda params: each for each in (accept(), decline(), cancel())]
             for line in ("yes\n\n", "no\n", ""):
-                looking.append(lambda params, line=line: terminal(params, "s", Lines(line), Lines("")))
+                looking.append(lambda params, line=line: terminal(params, "s", io.StringIO(line), io.StringIO()))
             with mock.patch.object(webbrowser, "open") as opened, mock.patch.object(webbrowser, "get") as browser:
                 for on_elicit in looking:
                     stub.script[:] = [asked, said()]
@@ -353,37 +354,20 @@ class Rounds(ClientCase):
             self.assertEqual(len(stub.seen), 2 * len(looking))
 
 
-class Lines:
-    """A text stream."""
-
-    def __init__(self, text: str) -> None:
-        self._lines = text.splitlines(True)
-
-    def readline(self) -> str:
-        return self._lines.pop(0) if self._lines else ""
-
-    def write(self, text: str) -> None:
-        """To nobody."""
-
-    def flush(self) -> None:
-        """Nothing is kept."""
-
-    def isatty(self) -> bool:
-        return False
-
-
 class Progress(ClientCase):
     @proves("PROG-01")
     def test_a_token_is_a_text_or_an_integer(self) -> None:
         for use in (lambda client, **more: client.call_tool("t", **more),
                     lambda client, **more: client.list_tools(**more)):
-            for token in (1.5, True, None, [1], {"a": 1}, 1.0):
+            wrong: List[Any] = [1.5, True, None, [1], {"a": 1}, 1.0]
+            for token in wrong:
                 with self.talk(PAGE) as (stub, client):
                     for more in ({}, {"on_progress": lambda *_: None}):
                         with self.assertRaisesRegex(ValueError, "a text or an integer"):
                             use(client, meta={PROGRESS_TOKEN: token}, **more)
                     self.assertEqual(stub.seen, [])
-            for token in ("a", "", 0, -1, 2**60):
+            good: List[Any] = ["a", "", 0, -1, 2**60]
+            for token in good:
                 with self.talk(PAGE) as (stub, client):
                     use(client, meta={PROGRESS_TOKEN: token})
                     use(client, meta={PROGRESS_TOKEN: token})
@@ -455,11 +439,12 @@ class Text(ClientCase):
 
     @proves("C039")
     def test_only_line_feeds_and_returns_end_lines(self) -> None:
-        """The line ends that others take for such are text, in an event or a plain answer, and on the way to a server."""
+        """What others take for the end of a line is text, in an event, in a plain answer, and on the way out."""
         whole = json.dumps({"resultType": "complete", "content": [{"type": "text", "text": self.TEXT}]},
                            ensure_ascii=False)
         for prefix, end, kind in ((b"", b"", "application/json"), (b"data: ", b"\n\n", "text/event-stream"),
-                                  (b"data: ", b"\r\n\r\n", "text/event-stream"), (b"data:", b"\r\r", "text/event-stream")):
+                                  (b"data: ", b"\r\n\r\n", "text/event-stream"),
+                                  (b"data:", b"\r\r", "text/event-stream")):
             def answer(seen: Seen, prefix: bytes = prefix, end: bytes = end, kind: str = kind) -> Answer:
                 body = f'{{"jsonrpc":"2.0","id":{seen.message["id"]},"result":{whole}}}'.encode()
                 return raw(200, prefix + body + end, kind)(seen)
@@ -468,16 +453,19 @@ class Text(ClientCase):
                 self.assertEqual(client.call_tool("t", {"v": self.TEXT})["content"][0]["text"], self.TEXT)
             self.assertEqual(stub.seen[0].params["arguments"], {"v": self.TEXT})
 
+    def of_kind(self, kind: str) -> Scripted:
+        return lambda seen: raw(200, PAGE(seen).body, kind)(seen)
+
     @proves("C088")
     def test_media_types_have_neither_case_nor_parameters(self) -> None:
         for kind in ("application/json", "application/json;charset=UTF-8", "APPLICATION/JSON ; a=b"):
-            with self.talk(lambda seen, kind=kind: raw(200, PAGE(seen).body, kind)(seen)) as (_, client):
+            with self.talk(self.of_kind(kind)) as (_, client):
                 self.assertEqual(client.list_tools(), [])
         for kind in ("text/event-stream", "Text/Event-Stream; charset=utf-8", "TEXT/EVENT-STREAM ;a=b"):
             with self.talk(events(last=PAGE, kind=kind)) as (_, client):
                 self.assertEqual(client.list_tools(), [])
         for kind in ("application/jsonp", "text/json", "text/event-streams", "text/html", ""):
-            with self.talk(lambda seen, kind=kind: raw(200, PAGE(seen).body, kind)(seen)) as (_, client):
+            with self.talk(self.of_kind(kind)) as (_, client):
                 with self.assertRaisesRegex(HTTPError, "answered with"):
                     client.list_tools()
 

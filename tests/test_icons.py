@@ -92,8 +92,8 @@ class Embedded(Icons):
     @proves("ICON-06", "ICON-07")
     def test_other_schemes(self) -> None:
         for src in ("http://other.example/a.png", "javascript:alert(1)", "file:///etc/passwd", "ftp://other.example/a",
-                    "ws://other.example/a", "wss://other.example/a", "myapp:open", "//other.example/a.png", "/a.png", "",
-                    " https://other.example/a.png", None, 7, ["https://other.example/a.png"]):
+                    "ws://other.example/a", "wss://other.example/a", "myapp:open", "//other.example/a.png", "/a.png",
+                    "", " https://other.example/a.png", None, 7, ["https://other.example/a.png"]):
             self.refused(src, "https or a data URI")
 
     @proves("ICON-11")

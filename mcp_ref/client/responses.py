@@ -134,8 +134,8 @@ class Tokens:
                 deadline: Deadline) -> Iterator[Heard]:
         """What hears the notifications of one request, whose token is taken until it ends.
 
-        fields: its `_meta`; a token is put in where they have none and one is of use. Raises ValueError for a token that
-        is neither a text nor an integer, and for one that is taken (PROG-01, PROG-02).
+        fields: its `_meta`; a token is put in where they have none and one is of use. Raises ValueError for one that is
+        neither a text nor an integer, and for one that is taken (PROG-01, PROG-02).
         """
         token = fields.get(PROGRESS_TOKEN)
         if type(token) not in (str, int) and PROGRESS_TOKEN in fields:
