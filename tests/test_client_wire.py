@@ -1,4 +1,4 @@
-"""What a client puts on the wire, whatever it is called with: messages, their metadata, the headers that mirror them."""
+"""What a client puts on the wire, whatever it is called with: messages, metadata, the headers that mirror them."""
 
 import base64
 import io
@@ -17,7 +17,21 @@ from mcp_ref.base.meta import CLIENT_CAPABILITIES, PROGRESS_TOKEN, PROTOCOL_VERS
 from mcp_ref.cli.terminal import terminal
 from mcp_ref.client.elicitation import accept, cancel, decline
 
-from .stub_http import Answer, ClientCase, Scripted, Seen, asks, error, events, message, question, raw, result, said, tool
+from .stub_http import (
+    Answer,
+    ClientCase,
+    Scripted,
+    Seen,
+    asks,
+    error,
+    events,
+    message,
+    question,
+    raw,
+    result,
+    said,
+    tool,
+)
 from .support import proves
 
 PAGE = result(tools=[], resources=[], resourceTemplates=[], prompts=[], contents=[], messages=[], content=[],
@@ -34,7 +48,7 @@ USES: Dict[str, Callable[[Client], Any]] = {
     "subscriptions/listen": lambda client: client.listen(tools=True).close()}
 LISTS = {"tools/list": "tools", "resources/list": "resources", "resources/templates/list": "resourceTemplates",
          "prompts/list": "prompts"}
-OPTIONS: Dict[str, Any] = {"on_elicit": lambda params: accept({"name": "x"}), "on_list_roots": lambda: [],
+OPTIONS: Dict[str, Any] = {"on_elicit": lambda params: accept({"name": "x"}), "on_list_roots": list,
                            "on_sample": lambda params: {}, "sample_tools": True}
 DECLARED = {"elicitation": {"form": {}, "url": {}}, "sampling": {"tools": {}}, "roots": {}}
 
