@@ -58,7 +58,8 @@ RESPONSES: Edits = [
     ("type(given) is type(ours) and ", ""),
     ("or not all(isinstance(item, dict) for item in listed)", ""),
     ("isinstance(item, dict) and isinstance(item.get(key), str)", "isinstance(item, dict)"),
-    ("if same_id(token, self._token) and progress is not None:", "if progress is not None:"),
+    ("not same_id(token, self._token) or ", ""),
+    (" or progress is None:", ":"),
     ('if params.get("level") in LOG_LEVELS and "data" in params:', "if True:"),
     ("    except Exception:\n        log.exception", "    except ZeroDivisionError:\n        log.exception"),
     ("if number and abs(value) <= sys.float_info.max else None", "if number else None"),
@@ -80,7 +81,7 @@ ELICITATION: Edits = [
     ('{"tools": {}} if tools else {}', "{}"),
     ('{"tools": {}} if tools else {}', '{"tools": {}}'),
     ('{**capabilities["sampling"], "context": {}}', '{"context": {}}'),
-    ("        if requests is None and state is None:", "        if False:"),
+    ("    if requests is None and state is None:", "    if False:"),
     (" or not isinstance(state, (str, type(None)))", ""),
     ("            self._check(key, request)\n        retry", "            pass\n        retry"),
     ('{} if state is None else {"requestState": state}', '{"requestState": state}'),
@@ -264,7 +265,7 @@ ICONS: Edits = [
     ("exchange.whole(response, MAX_OCTETS)", "exchange.whole(response, 10**9)"),
     ("None if kind in GENERIC else kind", "kind"),
     ("    if at > len(octets):\n        raise IndexError\n    if kinds", "    if kinds"),
-    ("exchange.open(\"GET\", there.url, None, fields)", "exchange.open(\"GET\", there.url, None, {**fields, **there.authorization()})"),
+    ("there.url, None, fields)", "there.url, None, {**fields, **there.authorization()})"),
 ]
 
 _ERAS = "test_client_choice test_client_era test_client_legacy test_client_legacy_sse test_client_legacy_stdio"

@@ -5,6 +5,7 @@ The old text stands exactly once in the module; as little of it as names the pla
 
 from typing import Dict, List, Tuple
 
+from .client import CLIENT_EDITS
 from .oauth import OAUTH
 
 Edits = List[Tuple[str, str]]
@@ -942,4 +943,5 @@ EDITS: Dict[str, Tuple[str, Edits]] = {
         TRANSPORTS_STDIO_CLIENT),
     "cli/program.py": ("test_stdio_client.CommandLine", CLI_PROGRAM),
     **OAUTH,
+    **CLIENT_EDITS,
 }
