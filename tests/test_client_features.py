@@ -68,6 +68,25 @@ class Resources(ClientCase):
             self.assertEqual(caught.exception.data, {"uri": "demo://none"})
 
 
+class Completion(ClientCase):
+    @proves("COMP-14")
+    def test_what_is_no_completion_is_not_asked_for(self) -> None:
+        prompt, resource = {"type": "ref/prompt", "name": "p"}, {"type": "ref/resource", "uri": "demo://{a}"}
+        wrong: Any = [({}, "a", ""), ({"type": "ref/prompt"}, "a", ""),
+                      ({"type": "ref/resource", "name": "p"}, "a", ""), (prompt, "a", "", {7: "b"}),
+                      ({"type": "ref/tool", "name": "p"}, "a", ""), ({"type": ["ref/prompt"], "name": "p"}, "a", ""),
+                      ({"type": "ref/prompt", "name": 7}, "a", ""), (prompt, 7, ""), (prompt, "a", None),
+                      (resource, "a", 7), (resource, None, "a"), (prompt, "a", "", {"b": 7})]
+        with self.talk(result(completion={"values": []})) as (stub, client):
+            for given in wrong:
+                with self.subTest(given), self.assertRaisesRegex(ValueError, "a completion has"):
+                    client.complete(*given)
+            self.assertEqual(stub.seen, [])
+            client.complete(prompt, "a", "", {})
+            client.complete(resource, "a", "x", {"b": "y"})
+        self.assertEqual([seen.params["ref"] for seen in stub.seen], [prompt, resource])
+
+
 @proves("C054")
 class Prompts(ClientCase):
     def test_an_argument_that_is_none_is_left_out(self) -> None:

@@ -91,10 +91,12 @@ class Pages(ClientCase):
                 self.assertLess(len(stub.seen), 8)
 
     def test_malformed_pages(self) -> None:
-        pages: List[Dict[str, Any]] = [{}, {"tools": {}}, {"tools": None}, {"tools": [], "nextCursor": 7}]
+        pages: List[Dict[str, Any]] = [{}, {"tools": {}}, {"tools": None}, *({"tools": [], "nextCursor": bad} for bad in (7, True, 0, [], ["2"], {}, 1.5))]
         for members in pages:
-            with self.talk(result(**members)) as (_, client), self.assertRaises(TransportError):
-                client.list_tools()
+            with self.talk(result(**members)) as (stub, client):
+                with self.assertRaisesRegex(TransportError, "nextCursor" if "nextCursor" in members else "needs tools"):
+                    client.list_tools()
+                self.assertEqual(len(stub.seen), 1)
 
     def test_a_malformed_item_does_not_lose_the_list(self) -> None:
         lists: Any = (("tools", "list_tools", "name", {"inputSchema": {}}), ("prompts", "list_prompts", "name", {}),

@@ -6,6 +6,7 @@ import unittest
 from unittest import mock
 
 from tests.mutants import __main__ as mutants
+from tests.support import ROOT
 
 
 class Editing(unittest.TestCase):
@@ -18,6 +19,11 @@ class Editing(unittest.TestCase):
         for old, new in (("a > 2", "a"), ("return a", "return"), ("a > 1", "a > 1"), ("", "x")):
             self.assertRaises(ValueError, mutants.edited, self.TEXT, old, new)
         self.assertRaises(SyntaxError, mutants.edited, self.TEXT, "a > 1", "a >")
+
+    def test_every_edit_is_up_to_date(self):
+        stale = [(path, old) for path, (_, edits) in mutants.EDITS.items() for old, _ in edits
+                 if (ROOT / "mcp_ref" / path).read_text(encoding="utf-8").count(old) != 1]
+        self.assertEqual(stale, [])
 
     def test_there_are_enough_and_none_is_there_twice(self):
         rows = [(path, old, new) for path, (_, edits) in mutants.EDITS.items() for old, new in edits]

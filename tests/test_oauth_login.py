@@ -39,7 +39,7 @@ class Request(OAuthCase):
             self.client(realm).list_tools()
             self.assertEqual({form["resource"] for form in realm.logins + realm.token_requests}, {make(realm)})
 
-    @proves("AUTH-44", "AUTH-45", "AUTH-43")
+    @proves("AUTH-42..45")
     def test_the_token_goes_with_every_request_and_into_no_url(self):
         realm = self.realm()
         client = self.client(realm)

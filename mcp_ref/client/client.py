@@ -285,6 +285,10 @@ class Client:
 
         ref: {"type": "ref/prompt", "name": …} or {"type": "ref/resource", "uri": …}. context: the arguments known.
         """
+        named = ref.get({"ref/prompt": "name", "ref/resource": "uri"}.get(str(ref.get("type")), ""))
+        if not all(isinstance(each, str) for each in (named, name, value, *(context or {}), *(context or {}).values())):
+            raise ValueError("a completion has a ref with type and name or uri, an argument's name and value, and "
+                             "context, all texts")
         params: Dict[str, Any] = {"ref": dict(ref), "argument": {"name": name, "value": value}}
         if context is not None:
             params["context"] = {"arguments": dict(context)}

@@ -28,13 +28,13 @@ ROUNDS: Edits = [
 
 CLIENT: Edits = [
     ("capabilities = dict(self._inputs.capabilities)", "capabilities: Dict[str, Any] = {}"),
-    ("self._fields: Dict[str, Any] = {reserved.CLIENT_CAPABILITIES: capabilities}", "self._fields: Dict[str, Any] = {}"),
+    (" = {reserved.CLIENT_CAPABILITIES: capabilities}", " = {}"),
     ("        if send_client_info:", "        if True:"),
     ("reserved.checked_level(log_level or \"info\")", "log_level or 'info'"),
     ("        reserved.checked_meta(given)\n", ""),
     ("{**self._fields, **given, **level}", "{**given, **self._fields, **level}"),
     ("on_progress or self._on_progress, self._on_log", "on_progress, self._on_log"),
-    ("if value is not None}\n        result = self.request(\"prompts/get\"", "}\n        result = self.request(\"prompts/get\""),
+    ("if value is not None}\n        result = self.request(", "}\n        result = self.request("),
     ("            raise not_found(error) from None", "            raise"),
     ("        items(result, \"content\")\n", ""),
     ("        items(result, \"contents\")\n", ""),
@@ -130,7 +130,7 @@ ERA: Edits = [
     ("isinstance(it.error, MethodNotFound) and it.status == 404)", "isinstance(it.error, MethodNotFound))"),
     ("it.status in (401, 403, 429) or ", ""),
     (" or it.status >= 500", ""),
-    ("lambda it: it.plain(404, 405)),\n    Row(DISCOVER, \"a page", "lambda it: it.plain(405)),\n    Row(DISCOVER, \"a page"),
+    ("it.plain(404, 405)),\n    Row(DISCOVER, \"a page", "it.plain(405)),\n    Row(DISCOVER, \"a page"),
     ("it.plain(400, 406, 415, 422)", "it.plain(400)"),
     ("it.error is None or isinstance(it.error, OtherId)", "it.error is None"),
     ("isinstance(it.error, (Timeout, BrokenOff))", "isinstance(it.error, Timeout)"),
@@ -142,7 +142,7 @@ ERA: Edits = [
 ]
 
 CHOICE: Edits = [
-    ("        if self._closed:\n            raise TransportError", "        if False:\n            raise TransportError"),
+    ("if self._closed:\n            raise TransportError", "if False:\n            raise TransportError"),
     ("        if self._era != AUTO:\n            return False\n", ""),
     ("        elif not session.ended and not _is_modern(error):\n            return False\n", ""),
     ("error.status in (404, 405)", "False"),
@@ -151,7 +151,7 @@ CHOICE: Edits = [
     ('if method == "tools/call":', "if False:"),
     ("            FINDINGS.pop(self._origin, None)\n", "            pass\n"),
     ("self._recalled(deadline) or self._found(deadline)", "self._found(deadline)"),
-    ("                self._drop()\n                return None\n        return known", "                pass\n        return known"),
+    ("    self._drop()\n                return None\n        return known", "    pass\n        return known"),
     ('row.verdict == "legacy" and self._era == "modern"', "False"),
     ("version if version in LEGACY else LEGACY[0]", "LEGACY[0]"),
     ("evidence.common(MODERN) or evidence.common(LEGACY) or version", "version"),
@@ -240,7 +240,7 @@ LEGACY_WAYS: Edits = [
     ('self._fields = {VERSION: version, **({SESSION: named} if named else {})}', "self._fields = {SESSION: named}"),
     ("max(LEAST_WAIT, exchange.retry)", "WAIT"),
     ('**({"Last-Event-ID": cursor} if cursor else {})', ""),
-    ('        if self.session:\n            fields, self._fields', "        if False:\n            fields, self._fields"),
+    ("if self.session:\n            fields, self._fields", "if False:\n            fields, self._fields"),
     ("while not self._closed.is_set() and idle < ATTEMPTS:", "while not self._closed.is_set():"),
     ("                    if self.open.is_set() and not cursor:\n                        self._missed()\n", ""),
     ('first.name != "endpoint" or ', ""),

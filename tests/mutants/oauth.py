@@ -124,7 +124,7 @@ OAUTH_CLIENT: Edits = [
     ('made["DPoP"] =', "_ ="),
     ("proofs.algorithm in server.lists(\"dpop_signing_alg_values_supported\")", "True"),
     ('resource.metadata.get("dpop_bound_access_tokens_required") is True', "False"),
-    ("deadline.extend(time.monotonic() - began)", "pass"),
+    ("with deadline.on_hold():", "if True:"),
 ]
 
 REGISTRATION: Edits = [
