@@ -91,7 +91,9 @@ class Pages(ClientCase):
                 self.assertLess(len(stub.seen), 8)
 
     def test_malformed_pages(self) -> None:
-        pages: List[Dict[str, Any]] = [{}, {"tools": {}}, {"tools": None}, *({"tools": [], "nextCursor": bad} for bad in (7, True, 0, [], ["2"], {}, 1.5))]
+        cursors: List[Any] = [7, True, 0, [], ["2"], {}, 1.5]
+        pages: List[Dict[str, Any]] = [{}, {"tools": {}}, {"tools": None},
+                                       *({"tools": [], "nextCursor": cursor} for cursor in cursors)]
         for members in pages:
             with self.talk(result(**members)) as (stub, client):
                 with self.assertRaisesRegex(TransportError, "nextCursor" if "nextCursor" in members else "needs tools"):
