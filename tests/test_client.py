@@ -24,6 +24,7 @@ from mcp_ref.base.errors import (
 )
 from mcp_ref.base.meta import CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION
 from mcp_ref.client.client import Client
+from mcp_ref.client.responses import result_of
 from mcp_ref.server.server import Server
 from mcp_ref.transports.http_server import HTTPServer
 from tests.stub_http import (
@@ -161,6 +162,11 @@ class Answers(ClientCase):
         for script, words in cases:
             with self.subTest(words):
                 self.refused(script, TransportError, words)
+
+    def test_a_message_with_a_method_is_no_response(self) -> None:
+        for members in ({"result": {}}, {"error": {"code": 1, "message": "x"}}):
+            with self.assertRaisesRegex(TransportError, "no JSON-RPC 2.0 response"):
+                result_of({"jsonrpc": "2.0", "id": 1, "method": "roots/list", **members}, 1)
 
     def test_errors_are_typed(self) -> None:
         made = self.refused(error(-32601, status=404), MethodNotFound)

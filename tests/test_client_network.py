@@ -98,10 +98,11 @@ class Streams(ClientCase):
 
     def test_numbers_that_no_double_holds_are_passed_over(self) -> None:
         heard: List[Any] = []
-        notes = [self.progress(1, 10**400), self.progress(1, -10**400), self.progress(1, 3, total=10**400)]
+        notes = [self.progress(1, 10**400), self.progress(1, -10**400), self.progress(1, 3, total=10**400),
+                 *(self.progress(1, each) for each in (True, False, None, [1])), self.progress(1, 4, total=True)]
         with self.talk(events(*notes, last=said())) as (_, client):
             client.call_tool("t", on_progress=lambda *given: heard.append(given))
-        self.assertEqual(heard, [(3, None, None)])
+        self.assertEqual(heard, [(3, None, None), (4, None, None)])
 
 
 class Hasty:
