@@ -10,8 +10,11 @@ from typing import Any, Iterator, Tuple
 
 from mcp_ref import CallCancelled, CallHandle, Client, HTTPError, Server, Timeout, TransportError
 from mcp_ref.base.errors import BrokenOff
+from mcp_ref.lib.uri import Address
+from mcp_ref.transports.calls import Deadline
+from mcp_ref.transports.exchange import Exchange
 from mcp_ref.transports.http_server import HTTPServer
-from mcp_ref.transports.pool import MAX_HEAD, MAX_IDLE
+from mcp_ref.transports.pool import MAX_HEAD, MAX_IDLE, Pool
 
 from .raw_peer import Peer, Script, answered
 
@@ -134,6 +137,23 @@ class Kept(unittest.TestCase):
             client.call_tool("t")
             for _ in range(count - MAX_IDLE):
                 self.assertTrue(peer.closed.acquire(timeout=60))
+
+    def get(self, pool: Pool, peer: Peer, **fields: str) -> None:
+        with Exchange(Address(peer.url), Deadline(20), pool=pool) as exchange:
+            exchange.whole(exchange.open("POST", peer.url, b'{"id": 1}', fields), 1000)
+
+    def test_a_connection_is_kept_for_its_own_place(self) -> None:
+        with Peer(good) as one, Peer(good) as other, contextlib.closing(Pool(direct=True)) as pool:
+            for peer in (one, other, one, other):
+                self.get(pool, peer)
+            self.assertEqual([(peer.connections, peer.requests) for peer in (one, other)], [(1, 2), (1, 2)])
+
+    def test_no_field_begins_another(self) -> None:
+        with Peer(good) as peer, contextlib.closing(Pool(direct=True)) as pool:
+            for end in ("\r\n", "\n", "\r"):
+                with self.assertRaisesRegex(TransportError, "line break"):
+                    self.get(pool, peer, X=f"a{end}Evil: 1")
+            self.assertEqual(peer.requests, 0)
 
     def test_a_client_that_nobody_closes_leaves_no_socket(self) -> None:
         with warnings.catch_warnings(), Peer(good) as peer:
