@@ -260,11 +260,11 @@ class Versions(ClientCase):
             self.assertEqual(len(stub.seen), 4, "one retry, never more")
 
     def test_another_one_goes_before_the_refused_one(self) -> None:
-        refusal = error(-32022, data={"supported": ["2027-01-01", "2026-07-28"]})
-        with mock.patch.object(Client, "versions", ("2027-01-01", "2026-07-28")), self.talk(refusal, said()) as (
-                stub, client):
-            client.call_tool("t")
-        self.assertEqual([seen.header("MCP-Protocol-Version") for seen in stub.seen], ["2027-01-01", "2026-07-28"])
+        for versions in (("2027-01-01", "2026-07-28"), ("2026-07-28", "2027-01-01")):
+            refusal = error(-32022, data={"supported": list(versions)})
+            with mock.patch.object(Client, "versions", versions), self.talk(refusal, said()) as (stub, client):
+                client.call_tool("t")
+            self.assertEqual([seen.header("MCP-Protocol-Version") for seen in stub.seen], list(versions))
 
     def test_without_one_the_error_is_raised(self) -> None:
         odd: List[Any] = [{"supported": ["2099-01-01"]}, {"supported": [7, None, []]}, {"supported": "2026-07-28"},

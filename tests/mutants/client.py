@@ -271,7 +271,8 @@ ICONS: Edits = [
 _ERAS = "test_client_choice test_client_era test_client_legacy test_client_legacy_sse test_client_legacy_stdio"
 
 CLIENT_EDITS: Dict[str, Tuple[str, Edits]] = {
-    "client/rounds.py": ("test_client_rounds test_client test_client_by_hand test_client_wire", ROUNDS),
+    "client/rounds.py": ("test_client_rounds test_client test_client_by_hand test_client_wire test_client_era.Shown",
+                         ROUNDS),
     "client/client.py": ("test_client_options test_client_features test_client_wire test_client_listen test_client "
                          "test_base.Meta", CLIENT),
     "client/responses.py": ("test_client.Answers test_client_network test_client_lists test_client_wire", RESPONSES),
