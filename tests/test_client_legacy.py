@@ -401,11 +401,12 @@ class Questions(LegacyCase):
                 self.assertNotIn("secret", str(told))
                 self.assertEqual(len(self.eventually(lambda: self.of(stub, "notifications/cancelled"))), 1)
         stream = Stream()
-        with self.session({"GET": stream}, on_elicit=fails) as (stub, client), self.assertLogs("mcp_ref"):
+        with self.session({"GET": stream}, on_elicit=fails) as (stub, client), self.assertLogs("mcp_ref") as logged:
             client.list_tools()
             stream.send(ELICIT)
             self.assertEqual(self.answers(stub)[0]["error"]["code"], -32603)
             self.assertEqual(client.list_tools(), [])
+            self.eventually(lambda: logged.records)  # which comes after the answer
             stream.end()
 
     def test_who_takes_time_to_answer_does_not_use_up_the_timeout(self) -> None:
