@@ -204,6 +204,8 @@ class Answers(ClientCase):
         self.assertIn(("WWW-Authenticate", "Bearer"), made.headers)
         self.assertLess(len(str(self.refused(raw(500, b"x" * 9999, "text/plain"), HTTPError))), 400)
         self.refused(raw(200, b"<html>Sign in", "text/html"), HTTPError, "text/html")
+        fault = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}'
+        self.refused(raw(200, fault, "text/plain"), HTTPError, "text/plain")
         self.refused(raw(202, b"", None), HTTPError, "HTTP 202")
         self.refused(raw(404, b'{"jsonrpc":"2.0","id":1,"result":{}}'), HTTPError, "HTTP 404")
 

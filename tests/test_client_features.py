@@ -68,6 +68,20 @@ class Resources(ClientCase):
             self.assertEqual(caught.exception.data, {"uri": "demo://none"})
 
 
+class Malformed(ClientCase):
+    def test_a_result_without_its_list_of_objects(self) -> None:
+        uses: Any = (("contents", lambda client: client.read_resource("demo://a")),
+                     ("messages", lambda client: client.get_prompt("p")),
+                     ("content", lambda client: client.call_tool("t")))
+        wrong: Any = ({}, "x", None, 7, ["x"], [{}, None])
+        for name, use in uses:
+            for listed in wrong:
+                with self.talk(result(**{name: listed}), result()) as (_, client):
+                    for _ in range(2):
+                        with self.assertRaisesRegex(TransportError, f"needs {name}, a list of objects"):
+                            use(client)
+
+
 class Completion(ClientCase):
     @proves("COMP-14")
     def test_what_is_no_completion_is_not_asked_for(self) -> None:

@@ -401,11 +401,12 @@ class Questions(LegacyCase):
                 self.assertNotIn("secret", str(told))
                 self.assertEqual(len(self.eventually(lambda: self.of(stub, "notifications/cancelled"))), 1)
         stream = Stream()
-        with self.session({"GET": stream}, on_elicit=fails) as (stub, client), self.assertLogs("mcp_ref"):
+        with self.session({"GET": stream}, on_elicit=fails) as (stub, client), self.assertLogs("mcp_ref") as logged:
             client.list_tools()
             stream.send(ELICIT)
             self.assertEqual(self.answers(stub)[0]["error"]["code"], -32603)
             self.assertEqual(client.list_tools(), [])
+            self.eventually(lambda: logged.records)  # which comes after the answer
             stream.end()
 
     def test_who_takes_time_to_answer_does_not_use_up_the_timeout(self) -> None:
@@ -671,6 +672,18 @@ class Listening(LegacyCase):
                 stream.end()
                 with self.assertRaises(BrokenOff):
                     next(heard)
+
+    def test_a_stream_taken_up_without_an_event_to_go_on_after_may_have_missed_all(self) -> None:
+        streams, more = [Stream(), Stream()], iter(range(2))
+        with mock.patch.multiple(ways, WAIT=0.01, LEAST_WAIT=0.01):
+            with self.session({"GET": lambda seen: streams[next(more)](seen), "resources/subscribe": message(
+                    {"result": {}}), "resources/unsubscribe": message({"result": {}}),
+                    "initialize": initialized(**self.CAPABILITIES)}) as (_, client):
+                heard = client.listen(tools=True, uris=["x://a"])
+                streams[0].end()
+                told = {next(heard)["method"], next(heard)["method"]}
+                self.assertEqual(told, {"notifications/tools/list_changed", "notifications/resources/updated"})
+                streams[1].end()
 
     def test_a_session_begun_anew_follows_what_was_followed(self) -> None:
         streams = iter([Stream(), Stream()])

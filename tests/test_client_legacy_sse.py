@@ -58,6 +58,8 @@ class OverSSE(ClientCase):
             self.assertEqual([(asked_, row.step) for asked_, _, row in client.choice.steps],
                              [("server/discover", "GET"), ("GET", "initialize"), ("initialize", "go on")])
             self.assertEqual([seen.path for seen in stub.seen][:2], ["/mcp", "/mcp"])
+            versions = [seen.header("MCP-Protocol-Version") for seen in stub.seen if seen.path != "/mcp"]
+            self.assertEqual(versions, [None, "2024-11-05", "2024-11-05", "2024-11-05"])
         self.assertEqual(self.methods(), ["initialize", "notifications/initialized", "tools/list", "tools/call"])
         self.assertEqual([each for each in self.server.heard if "_meta" in each.get("params", {})], [])
 
@@ -87,9 +89,10 @@ class OverSSE(ClientCase):
         def script(seen: Seen, answer: Any) -> Answer:
             return raw(404, b"", None)(seen) if seen.method == "POST" else answer(seen)
 
-        first = Stream()
+        first, unnamed = Stream(), Stream()
         first.send({"method": "notifications/message"})
-        for answer in (raw(200, b"", "text/event-stream"), raw(200, b"{}"), raw(405, b"", None), first):
+        unnamed.send("/messages?session=1", event="message")
+        for answer in (raw(200, b"", "text/event-stream"), raw(200, b"{}"), raw(405, b"", None), first, unnamed):
             with self.talk(functools.partial(script, answer=answer), era="auto") as (_, client):
                 with self.assertRaisesRegex(HTTPError, "no MCP endpoint here"):
                     client.list_tools()

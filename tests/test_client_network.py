@@ -37,7 +37,7 @@ class Streams(ClientCase):
                  self.progress(True, 2), self.progress(2, 2), self.progress(1, "2"),
                  self.progress(1, 2.5), {"jsonrpc": "2.0", "method": "notifications/progress"},
                  {"jsonrpc": "2.0", "method": "notifications/other", "params": {}},
-                 {"jsonrpc": "2.0", "id": 1, "method": "roots/list"}]
+                 {"jsonrpc": "2.0", "id": 1, "method": "roots/list"}, {**self.progress(1, 9), "id": 3}]
         with self.talk(events(*notes, last=said(), kind="Text/Event-Stream;charset=utf-8")) as (stub, client):
             client.call_tool("t", on_progress=lambda *given: heard.append(given))
             client.call_tool("t", on_progress=lambda *given: None)

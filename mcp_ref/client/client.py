@@ -1,7 +1,6 @@
 """client: what a program calls a server with.
 
-Implements META-06, META-07, META-10, PAGE-01, PAGE-02, PAGE-05, PAGE-06, TOOL-01, TOOL-11,
-TOOL-46.
+Implements META-06, META-07, META-10, PAGE-01, PAGE-02, PAGE-05, PAGE-06, TOOL-01, TOOL-11, TOOL-46.
 
 The flow of one request:
 

@@ -207,7 +207,7 @@ EXCHANGE: Edits = [
     ("                raise self.deadline.error() from None", "                raise"),
     ("yield decoder.decompress(piece, CHUNK)", "yield decoder.decompress(piece)"),
     ("    if not decoder.eof:\n        raise TransportError", "    if False:\n        raise TransportError"),
-    ('re.sub(_SECRET, r"\\1: …", heads.group())', "heads.group()"),
+    ('re.sub(SECRET_FIELD, r"\\1: …", heads.group())', "heads.group()"),
     ("            self._handle.add(self.hang_up)\n", "            pass\n"),
 ]
 
