@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Sequence
 
-RELEASE = "0.2.0"
+RELEASE = "0.3.0"
 """The version of this package."""
 LATEST = "2026-07-28"
 MODERN = (LATEST,)
