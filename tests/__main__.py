@@ -24,6 +24,8 @@ def everything():
     """The Result of all modules, spread over the processors; each is told when it is done."""
     modules = sorted((path.stem for path in Path(__file__).parent.glob("test_*.py")), key=SLOW_FIRST)
     counts, skipped = Counter(), []
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # some hundred interpreters are started; none compiles it all again
+    os.environ.setdefault("PYTHONPYCACHEPREFIX", str(Path(__file__).resolve().parent.parent / "build" / "bytecode"))
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(max(2, os.cpu_count() or 1), context, begin) as pool:
         pending = {pool.submit(work, module): module for module in modules}

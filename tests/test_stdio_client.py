@@ -813,7 +813,7 @@ class CommandLine(Case):
         code = """
 tool = {"name": "t", "inputSchema": {"type": "object"}, "description": json.dumps(sys.argv[1:])}
 results = {
-    "server/discover": {"supportedVersions": ["2026-07-28"], "capabilities": {}},
+    "server/discover": {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}, "prompts": {}}},
     "tools/list": {"tools": [tool]}, "prompts/list": {"prompts": [{"name": "p"}]},
     "tools/call": {"content": [{"type": "text", "text": "done"}]},
     "resources/read": {"contents": [{"uri": "x:y", "text": "read"}]},
