@@ -7,7 +7,7 @@ from mcp_ref.authorization.web import Web
 from mcp_ref.lib.uri import Address
 
 from .fake_oauth import OAUTH, OPENID, PRM, OAuthCase, in_turn, page
-from .support import proves
+from .support import not_on_wasm, proves
 
 
 @proves("AUTH-08", "ASDISC-06..08", "ASDISC-10", "C080")
@@ -23,6 +23,7 @@ class ResourceMetadata(OAuthCase):
         realm.challenge = f'Bearer resource_metadata="{realm.site.url}/elsewhere/prm.json?x=1"'
         self.assertEqual(self.looked_at(realm), ["/elsewhere/prm.json?x=1"])
 
+    @not_on_wasm("it needs sockets")
     def test_at_the_well_known_places_otherwise(self):
         for challenge in (None, "Bearer", 'Bearer not_resource_metadata="https://evil.example/"', "Basic realm=x"):
             with self.subTest(challenge=challenge):
