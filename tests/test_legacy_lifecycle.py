@@ -9,7 +9,7 @@ from mcp_ref.base.errors import InvalidParams, MethodNotFound, ProtocolError
 from mcp_ref.base.peer import Peer
 from mcp_ref.base.request import Request
 
-from .support import Older, accept, call, echo_server, full_server, message, proves, stdio
+from .support import Older, accept, call, echo_server, full_server, message, not_on_wasm, proves, stdio
 
 
 def request(method, params=None, id=1):
@@ -375,6 +375,7 @@ class Pipes(unittest.TestCase):
         self.assertNotIn("resultType", reply["result"])
         self.assertEqual(self.pipe.line(message("tools/list"))["result"]["resultType"], "complete")
 
+    @not_on_wasm("questions lapse by a thread")
     def test_a_question_and_its_answer_on_the_pipe(self):
         self.begin()
         self.assertIsNone(self.pipe.line(request("tools/call", {"name": "ask"}, id=5)))
@@ -384,6 +385,7 @@ class Pipes(unittest.TestCase):
         self.pipe.line({"jsonrpc": "2.0", "id": question["id"], "result": accept(name="Bo")})
         self.assertEqual(self.pipe.sent.pop()["result"]["content"][0]["text"], "Bo")
 
+    @not_on_wasm("questions lapse by a thread")
     def test_cancelled_while_it_asks(self):
         self.begin()
         self.pipe.line(request("tools/call", {"name": "ask"}, id=5))

@@ -126,7 +126,8 @@ def snippets() -> List[Tuple[str, str]]:
     Without the one that imports a package that need not be here.
     """
     found = re.findall(r"(?:`(\w+)\.py`:\n\n)?^```python\n(.*?)^```", TEXT, re.M | re.S)
-    return [(name or f"snippet_{number}", text) for number, (name, text) in enumerate(found) if "import redis" not in text]
+    named = [(name or f"snippet_{number}", text) for number, (name, text) in enumerate(found)]
+    return [(name, text) for name, text in named if "import redis" not in text]
 
 
 def reported(command: List[str], folder: Path, files: List[str]) -> Tuple[Set[Tuple[str, int]], str]:

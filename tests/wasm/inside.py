@@ -11,8 +11,7 @@ import sys
 import threading
 import unittest
 
-WITHOUT = ("mcp_ref.transports.memory", "mcp_ref.server.event_loop", "mcp_ref.legacy.sessions", "mcp_ref.legacy.client",
-           "mcp_ref.legacy.in_process")
+WITHOUT = ("mcp_ref.transports.memory", "mcp_ref.server.event_loop")
 """The modules that go on without a thread."""
 
 
