@@ -316,7 +316,7 @@ class Rounds(unittest.TestCase):
     def test_a_url_is_asked_for_with_an_id_made_up(self):
         client = Client(elicitation_create=[{"action": "accept"}])
         self.assertEqual(tool(self.server, client, "visit").text, "accept")
-        self.assertRegex(client.sent[0]["params"].pop("elicitationId"), r"^[0-9a-f-]{36}$")
+        self.assertRegex(client.sent[0]["params"].pop("elicitationId"), r"^[\w-]{22}$")
         self.assertEqual(client.sent[0]["params"], {"mode": "url", "message": "Please pay", "url": "https://pay.example/"})
 
 

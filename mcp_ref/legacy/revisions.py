@@ -8,8 +8,8 @@ a loss. A revision is a date, so that texts compare as the revisions do. No func
 
 from __future__ import annotations
 
+from secrets import token_urlsafe
 from typing import Any, Dict, List, Mapping, Optional, Sequence
-from uuid import uuid4
 
 from ..base.meta import SERVER_INFO, SUBSCRIPTION_ID
 from ..base.versioning import LATEST, LEGACY
@@ -122,7 +122,7 @@ def question(version: str, request: Mapping[str, Any]) -> Dict[str, Any]:
         if version < V2511:
             params = {**params, "messages": [message for each in params["messages"] for message in _apart(each)]}
     elif request["method"] == ELICITATION and params.get("mode") == "url":
-        params = {**params, "elicitationId": str(uuid4())}
+        params = {**params, "elicitationId": token_urlsafe(16)}
     elif request["method"] == ELICITATION:
         params = _fitted(version, "form", params)
         if version < V2511:
