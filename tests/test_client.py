@@ -26,7 +26,9 @@ from mcp_ref.base.meta import CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTO
 from mcp_ref.client.client import Client
 from mcp_ref.client.responses import result_of
 from mcp_ref.server.server import Server
+from mcp_ref.transports.exchange import _inflated
 from mcp_ref.transports.http_server import HTTPServer
+from mcp_ref.transports.pool import CHUNK
 from tests.stub_http import (
     Answer,
     ClientCase,
@@ -216,6 +218,9 @@ class Answers(ClientCase):
             self.assertEqual(client.call_tool("t")["content"], [])
         self.refused(raw(200, packed[:-9], Content_Encoding="gzip"), TransportError, "cut off")
         self.refused(raw(200, b"plain", Content_Encoding="gzip"), TransportError, "coding")
+        pieces = list(_inflated(iter([gzip.compress(b" " * 3_000_000)])))
+        self.assertEqual(len(b"".join(pieces)), 3_000_000)
+        self.assertLessEqual(max(map(len, pieces)), CHUNK, "a bomb is found out before it is in memory")
 
     def test_answers_are_bounded(self) -> None:
         bomb = gzip.compress(b" " * 3_000_000)

@@ -259,16 +259,24 @@ class Remembered(ClientCase):
     def test_a_modern_server_that_is_legacy_now(self) -> None:
         answers = {**OLD, "server/discover": REFUSED}
 
-        def rolled_back(seen: Seen) -> Any:
-            modern = seen.header("Mcp-Method") is not None
-            return (REFUSED if modern else older(answers))(seen)
+        for status in (400, 404, 405):
+            def rolled_back(seen: Seen, status: int = status) -> Any:
+                modern = seen.header("Mcp-Method")
+                refused = REFUSED if modern == "server/discover" else raw(status, b"", None)
+                return (older(answers) if modern is None else refused)(seen)
 
-        with self.talk(older(NEW), era="auto") as (stub, client):
-            client.list_tools()
-            self.did(stub)
-            stub.script[:] = [rolled_back]
-            client.list_tools()
-            self.assertEqual(self.did(stub), ["tools/list", "server/discover", "initialize", "tools/list"])
+            with self.talk(older(NEW), era="auto") as (stub, client):
+                client.list_tools()
+                self.did(stub)
+                stub.script[:] = [rolled_back]
+                client.list_tools()
+                self.assertEqual(self.did(stub), ["tools/list", "server/discover", "initialize", "tools/list"])
+
+    def test_it_is_found_anew_once(self) -> None:
+        with self.talk(older({**NEW, "tools/list": raw(404, b"", None)}), era="auto") as (stub, client):
+            with self.assertRaisesRegex(HTTPError, "404"):
+                client.list_tools()
+            self.assertEqual(self.did(stub), ["server/discover", "tools/list"] * 2)
 
     @proves("C077")
     def test_no_call_of_a_tool_is_sent_twice(self) -> None:
@@ -300,7 +308,8 @@ class Remembered(ClientCase):
                                era="auto") as (stub, client):
                     with self.assertRaises(kind):
                         client.list_prompts()
-                    self.assertEqual(self.did(stub)[-1], "prompts/list")
+                    did = self.did(stub)
+                    self.assertEqual((did[-1], did.count("prompts/list")), ("prompts/list", 1))
                     self.assertEqual(len(choice.FINDINGS), 1)
                 choice.FINDINGS.clear()
 

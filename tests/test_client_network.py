@@ -175,6 +175,12 @@ class Network(ClientCase):
                     client.call_tool("t", timeout=0.3)
                 self.assertLess(time.monotonic() - began, 30)
 
+    def test_a_connection_that_takes_too_long(self) -> None:
+        with mock.patch("socket.socket.connect", side_effect=socket.timeout("timed out")):
+            with Client("http://127.0.0.1:1/mcp", era="modern", timeout=7) as client:
+                with self.assertRaisesRegex(Timeout, "within 7 s"):
+                    client.call_tool("t")
+
     def test_no_timeout_is_more_than_poll_takes(self) -> None:
         self.assertLess(Deadline(float("inf")).left() * 1000, 2**31)
 

@@ -148,6 +148,16 @@ class Kept(unittest.TestCase):
                 self.get(pool, peer)
             self.assertEqual([(peer.connections, peer.requests) for peer in (one, other)], [(1, 2), (1, 2)])
 
+    def test_one_that_was_hung_up_on_is_not_kept(self) -> None:
+        with Peer(good) as peer, contextlib.closing(Pool(direct=True)) as pool:
+            for cancelled in (False, True):
+                handle = CallHandle()
+                with Exchange(Address(peer.url), Deadline(20, handle), pool=pool) as exchange:
+                    exchange.whole(exchange.open("POST", peer.url, b'{"id": 1}', {}), 1000)
+                    if cancelled:
+                        handle.cancel()
+                self.assertEqual(len(pool._idle), 0 if cancelled else 1)
+
     def test_no_field_begins_another(self) -> None:
         with Peer(good) as peer, contextlib.closing(Pool(direct=True)) as pool:
             for end in ("\r\n", "\n", "\r"):
