@@ -91,7 +91,7 @@ class Kept(unittest.TestCase):
 
     def test_a_timeout_and_a_cancelled_call_close_theirs(self) -> None:
         with talk(lambda *_: True) as (peer, client):
-            self.assertRaises(Timeout, client.call_tool, "t", timeout=0.05)
+            self.assertRaises(Timeout, client.call_tool, "t", timeout=1.0)
             self.assertTrue(peer.closed.acquire(timeout=60))
             handle = CallHandle()
             peer.script = lambda *_: [handle.cancel()] != []  # type: ignore[func-returns-value]
