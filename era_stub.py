@@ -362,6 +362,7 @@ class Fixture(socketserver.ThreadingTCPServer):
 
     def __init__(self, port: int, mode: str, log: str | None = None) -> None:
         self.mode, self.log, self.log_lock = mode, log, threading.Lock()
+        self.interrupted = False
         super().__init__(("127.0.0.1", port), Handler)
 
     def server_activate(self) -> None:
@@ -377,6 +378,15 @@ class Fixture(socketserver.ThreadingTCPServer):
         if self.log is not None:
             with self.log_lock, open(self.log, "a", encoding="utf-8") as file:
                 file.write((line if line.isprintable() else repr(line)) + "\n")
+
+    def interrupt(self, *_: Any) -> None:
+        """For a signal, which may come in the middle of anything."""
+        self.interrupted = True
+
+    def service_actions(self) -> None:
+        """Called between requests, where an interrupt ends the loop."""
+        if self.interrupted:
+            raise KeyboardInterrupt
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A peer that went away is no news; anything else is told in one line, and the fixture serves on."""
@@ -400,8 +410,9 @@ def main(arguments: list[str]) -> int:
         print(f"era_stub.py: cannot serve on port {arguments[0]}: {error}", file=sys.stderr)
         return 2
     try:
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends it as Ctrl-C does
-        server.serve_forever()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, server.interrupt)
+        server.serve_forever(0.1)
     except KeyboardInterrupt:
         pass
     return 0

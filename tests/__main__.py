@@ -1,15 +1,14 @@
 """`python3 -m tests [NAME …]`: run all tests, or the modules named, and close with `N passed, N failed`."""
 
-import multiprocessing
 import os
 import sys
 import unittest
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from . import record
-from .running import begin, closing, run, work
+from .running import apart, begin, closing, run, work
 
 SLOW = ("test_readme", "test_stdio_client", "test_stdio", "test_selector", "test_package", "test_cli", "test_workers")
 """The modules to begin with, so that none of them is the last one running."""
@@ -23,23 +22,21 @@ def slow_first(module):
 def everything():
     """The counts and the skipped of all modules, spread over the processors; each is told when it is done."""
     modules = sorted((path.stem for path in Path(__file__).parent.glob("test_*.py")), key=slow_first)
-    if sys.implementation.name == "pypy":  # whose pools of processes do not work
-        return named(modules, whole=True)
     counts, skipped = Counter(), []
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # some hundred interpreters are started; none compiles it all again
     os.environ.setdefault("PYTHONPYCACHEPREFIX", str(Path(__file__).resolve().parent.parent / "build" / "bytecode"))
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(max(2, os.cpu_count() or 1), context, begin) as pool:
-        pending = {pool.submit(work, module): module for module in modules}
+    with ThreadPoolExecutor(max(2, os.cpu_count() or 1)) as pool:
+        pending = {pool.submit(apart, module): module for module in modules}
         for done in as_completed(pending):
             outcome = done.result()
-            print(f"{pending[done]}: {closing(outcome.counts)}", file=sys.stderr, flush=True)
+            print(f"{pending[done]}: {closing(Counter(outcome.counts))}", file=sys.stderr, flush=True)
             sys.stderr.write(outcome.details)
             counts.update(outcome.counts)
             skipped += outcome.skipped
             record.SEEN.update(outcome.seen)
     result = run(unittest.TestSuite(record.tests(whole=True)), sys.stderr)
-    return counts + result.counts, skipped
+    counts.update(result.counts)
+    return counts, skipped
 
 
 def named(names, whole=False):
@@ -52,6 +49,8 @@ def named(names, whole=False):
 
 
 def main(names):
+    if names[:1] == ["--outcome"]:
+        return work(*names[1:])
     counts, skipped = named(names) if names else everything()
     for test, reason in skipped:
         print(f"skipped {test}: {reason}")

@@ -1,13 +1,22 @@
-"""A run of tests, and what passed, failed and was skipped; `work` is what each process of a whole run does."""
+"""A run of tests, and what passed, failed and was skipped; `apart` runs a module in a process of its own."""
 
+import faulthandler
 import io
+import json
 import logging
+import os
 import signal
+import subprocess
+import sys
+import tempfile
 import unittest
 from collections import Counter
 from typing import Dict, List, NamedTuple, Tuple
 
 from . import record
+
+LONGEST = 600
+"""Seconds that a module may take."""
 
 
 class Result(unittest.TextTestResult):
@@ -72,9 +81,9 @@ def closing(counts):
 
 
 class Outcome(NamedTuple):
-    """What a run of some modules came to. seen: the record's, which the whole run puts together."""
+    """What a run of a module came to. seen: the record's, which the whole run puts together."""
 
-    counts: Counter
+    counts: Dict[str, int]
     skipped: List[Tuple[str, str]]
     details: str
     seen: Dict[record.Exchange, str]
@@ -88,9 +97,30 @@ def begin():
     record.begin()
 
 
-def work(module):
-    """The Outcome of one module, in a process that `begin` has prepared; here details are kept."""
+def apart(module):
+    """The Outcome of a module in an interpreter of its own, so that none meets the threads of another.
+
+    One that ends without an outcome, or has none within LONGEST seconds, counts as a failed test with what it printed.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "outcome.json")
+        ran = subprocess.run([sys.executable, "-m", "tests", "--outcome", path, module], stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if not os.path.exists(path):
+            return Outcome({"failed": 1}, [], ran.stdout.decode("utf-8", "replace"), {})
+        with open(path, encoding="utf-8") as file:
+            counts, skipped, details, seen = json.load(file)
+    return Outcome(counts, skipped, details, {tuple(exchange): shown for exchange, shown in seen})
+
+
+def work(path, module):
+    """Run a module in this process and write its Outcome to a file: `python3 -m tests --outcome PATH MODULE`."""
+    faulthandler.dump_traceback_later(LONGEST, exit=True)
+    begin()
     stream = io.StringIO()
     result = run(unittest.defaultTestLoader.loadTestsFromName(f"tests.{module}"), stream)
     skipped = [(str(test), reason) for test, reason in result.skipped]
-    return Outcome(result.counts, skipped, "" if result.wasSuccessful() else stream.getvalue(), dict(record.SEEN))
+    details = "" if result.wasSuccessful() else stream.getvalue()
+    with open(path + ".part", "w", encoding="utf-8") as file:
+        json.dump((result.counts, skipped, details, list(record.SEEN.items())), file)
+    os.replace(path + ".part", path)

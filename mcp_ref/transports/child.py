@@ -78,7 +78,8 @@ class Child:
         self.fate: Optional[str] = None
         self._hear, self._lost, self._stderr, self._tail = hear, lost, stderr, ""
         self._lines: "queue.SimpleQueue[Optional[Line]]" = queue.SimpleQueue()
-        self._exited, self._heard_all, self._telling = threading.Event(), threading.Event(), threading.Lock()
+        self._exited, self._heard_all, self._passed_on = threading.Event(), threading.Event(), threading.Event()
+        self._telling = threading.Lock()
         try:
             self._process = subprocess.Popen(
                 list(command), bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -158,6 +159,7 @@ class Child:
                 with suppress(Exception):  # a server must not stall since nobody sees what it writes
                     stream.write(text)
                     stream.flush()
+        self._passed_on.set()
 
     def _watch(self) -> None:
         self._process.wait()
@@ -170,7 +172,7 @@ class Child:
         if not self._telling.acquire(blocking=False):
             return
         self._exited.wait(LAST_WORDS)
-        self._threads[0].join(LAST_WORDS)  # what it wrote last on standard error may say why
+        self._passed_on.wait(LAST_WORDS)  # what it wrote last on standard error may say why
         words = self._tail.strip()
         self.fate = _ended(self._process.returncode) + (f"; its last words on standard error: {words}" if words else "")
         lost = self._lost()
