@@ -243,7 +243,7 @@ class Tls(unittest.TestCase):
 
     def refused(self, trusted: str, words: str) -> None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(OTHER_EXAMPLE)
+        context.load_cert_chain(str(OTHER_EXAMPLE))
         with Peer(silent, context) as peer, mock.patch.dict(os.environ, {"SSL_CERT_FILE": trusted}):
             call(peer.url, (Unreachable, words), self)
             self.assertEqual(peer.requests, 0)

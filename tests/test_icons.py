@@ -110,7 +110,7 @@ class Fetched(Icons):
 
     def fetch(self, script: Script, path: str = "/a.png", user: str = "", **icon: Any) -> Any:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(OTHER_EXAMPLE)
+        context.load_cert_chain(str(OTHER_EXAMPLE))
         known = socket.getaddrinfo
         with Peer(script, context) as peer, mock.patch.dict(
                 os.environ, {"SSL_CERT_FILE": str(OTHER_EXAMPLE), "NO_PROXY": "*", "no_proxy": "*"}), mock.patch.object(

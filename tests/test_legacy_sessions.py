@@ -142,6 +142,7 @@ class Ends(unittest.TestCase):
 
 
 class Sizes(unittest.TestCase):
+    @unittest.skipUnless(sys.implementation.name == "cpython", "this Python does not tell the size of an object")
     def test_a_session_takes_at_most_5_kilobytes(self):
         server = echo_server()
         for capabilities in ({}, {"elicitation": {}, "sampling": {}, "roots": {}},

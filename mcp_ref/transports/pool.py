@@ -265,9 +265,11 @@ class Connection(http.client.HTTPConnection):
         response = _Response(_Octets(self, self.sock), method=self._method)  # type: ignore[arg-type]
         try:
             response.begin()
-        except (OSError, http.client.HTTPException) as error:
-            response.close()
-            raise self._fault or error  # the first fault is the cause of the other
+        except BaseException as error:
+            response.close()  # or the socket would stay open until the response is collected
+            if self._fault is not None and isinstance(error, (OSError, http.client.HTTPException)):
+                raise self._fault  # the first fault is the cause of the other
+            raise
         if response.will_close:
             self._keep = None
         return response

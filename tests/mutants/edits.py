@@ -819,7 +819,7 @@ TRANSPORTS_CHILD: Edits = [
     ("with suppress(Exception):", "with suppress(OSError):"),
     ("        if not self._heard_all.wait(LAST_WORDS):", "        if False:"),
     ("        self._exited.wait(LAST_WORDS)\n", ""),
-    ("        self._threads[0].join(LAST_WORDS)", "        pass"),
+    ("        self._passed_on.wait(LAST_WORDS)", "        pass"),
     ("        if lost is not None:", "        if False:"),
     ("itertools.takewhile(_PLAIN.fullmatch, command[1:])", "command[1:]"),
     ('printable(shlex.join(words))', 'shlex.join(words)'),
