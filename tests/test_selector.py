@@ -468,7 +468,7 @@ class Connections(Served):
             clients.append(made)
         self.until(lambda: len(self.http.idle) == held + len(warm))
         self.assertLess(threading.active_count() - threads, held // 10)  # one that was late may have called another
-        if before is not None:
+        if before is not None and COUNTED:  # elsewhere what a compiler takes meanwhile is more
             self.assertLess((resident() - before) / held, 4500)  # both ends of it are in this process
 
     def test_one_that_never_sent_an_octet_has_arrive_and_blank_lines_extend_nothing(self):

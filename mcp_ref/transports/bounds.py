@@ -106,7 +106,7 @@ class Room:
         if reader.reserved:
             self._left_behind += reader.reserved
             self.keep(reader, 0)
-        if self._left_behind > self._bound // 2 and not COUNTED:
+        if self._left_behind > self._bound // 4 and not COUNTED:
             self._left_behind = 0
             gc.collect()
         while self._waiting:
