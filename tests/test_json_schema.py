@@ -234,6 +234,13 @@ class Dialects(Case):
                         "definitions": {"s": {"type": "string"}}}, "x")
             self.refused({"$schema": uri, "items": [{"type": "strng"}]}, "#/items/0/type")
 
+    @proves("BASE-37")
+    def test_what_draft_07_evaluates_is_known_to_2020_12(self) -> None:
+        old = {"$schema": DRAFT_07, "items": [{}], "dependencies": {"a": {"properties": {"a": {}, "b": {}}}, "c": ["a"]}}
+        schema = {"$ref": "old:", "unevaluatedItems": False, "unevaluatedProperties": False}
+        self.valid(schema, [1], {"a": 1, "b": 2}, documents={"old:": old})
+        self.invalid(schema, [1, 2], {"a": 1, "c": 2}, {"b": 2}, documents={"old:": old})
+
     @proves("BASE-38")
     def test_unsupported(self) -> None:
         self.refused({"$schema": "https://example.org/my"}, "dialect not supported: https://example.org/my; supported: "

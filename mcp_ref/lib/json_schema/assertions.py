@@ -1,7 +1,7 @@
 """basic/index, JSON Schema Usage: the keywords that assert something of the value itself (BASE-33, BASE-37).
 
-A maker takes a subschema's `Node` and the keyword's value, and returns the check for each JSON type it has one for;
-the node files them by type, so that no check asks again what it was given.
+A maker takes a subschema's `Node` and what the keyword holds (a value; for an applicator, nodes), and returns the check
+for each JSON type it has one for; the node files them by type, so that no check asks again what it was given.
 
 Of the formats, those are asserted, if any, that a form may ask for (client/elicitation, Requested Schema): email, uri,
 date and date-time. Each is linear in the text: the expressions leave nothing to backtrack.
@@ -14,7 +14,7 @@ import re
 import sys
 from calendar import monthrange
 from functools import partial
-from typing import Any, Callable, Dict, FrozenSet, List, Optional, Tuple
+from typing import Any, Callable, Dict, FrozenSet, Optional, Tuple
 
 from ..errors import SchemaError
 from ..text import cut, quoted
@@ -61,28 +61,20 @@ def _one_of(keyword: str, wording: str) -> Maker:
     def make(node: Node, value: Any) -> Rules:
         values = value if keyword == "enum" else [value]
         failure = fail(keyword, wording + (enumerated(quoted(value) for value in values) or "(none)"))
-        by_type: Dict[Optional[type], List[Any]] = {kind: [] for kind in JSON_TYPES}
-        for value in values:
-            by_type[json_type(value) or type(value)].append(value)
-        by_type[int] = by_type[float] = by_type[int] + by_type[float]
-        strings, flags, numbers = frozenset(by_type[str]), by_type[bool], by_type[int]
+        kinds = {json_type(each) for each in values}
+        if kinds & {int, float}:
+            kinds.update(NUMBERS)
         unbounded = Run(values)
         unbounded.left = sys.maxsize
-        keys = frozenset([comparable(value, unbounded) for value in numbers + by_type[list] + by_type[dict]])
+        strings = frozenset([each for each in values if isinstance(each, str)])
+        keys = frozenset([comparable(each, unbounded) for each in values if not isinstance(each, str)])
 
         def by_key(value: Any, run: Run) -> Optional[Failures]:
             run.charge(2)
             return None if comparable(value, run) in keys else failure
 
-        rules: Rules = dict.fromkeys(JSON_TYPES, by_key)
+        rules: Rules = {kind: by_key if kind in kinds else lambda value, run: failure for kind in JSON_TYPES}
         rules[str] = lambda value, run: None if value in strings else failure
-        rules[bool] = lambda value, run: None if value in flags else failure
-        if len(numbers) == 1:
-            number, = numbers
-            rules[int] = rules[float] = lambda value, run: None if value == number else failure
-        rules.update({kind: lambda value, run: failure for kind in JSON_TYPES if not by_type[kind]})
-        if by_type[type(None)]:
-            del rules[type(None)]
         return rules
 
     return make
@@ -174,9 +166,7 @@ def make_required(node: Node, value: Any) -> Rules:
     names = tuple(value)
 
     def rule(members: Any, run: Run) -> Optional[Failures]:
-        run.left -= len(names)
-        if run.left < 0:
-            run.extend()
+        run.charge(len(names))
         for name in names:
             if name not in members:
                 return at_names([name for name in names if name not in members], "required", "is required")

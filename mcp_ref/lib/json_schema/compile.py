@@ -31,7 +31,7 @@ MAX_REFERENCE = 4_096  # characters in a URI
 MAX_PATTERN_COST = 50_000  # characters and states in all patterns of a schema, a microsecond or two each
 
 MAKERS: Dict[str, Maker] = {**ASSERTIONS, **APPLICATORS}
-_IN_PLACE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies")
+_IN_PLACE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas")
 _NEVER = fail("false", "is not allowed")
 _NOT_JSON = fail("type", "must be a JSON value")
 
@@ -131,6 +131,8 @@ class Compiler:
                                     if not isinstance(item, list)}
             else:
                 node.parts[name] = node.child(value, name)
+        if dialect.legacy:
+            _rename(node)
 
     def _refer(self, node: Node) -> None:
         for keyword in ("$ref", "$dynamicRef"):
@@ -217,19 +219,18 @@ class Compiler:
             if keyword in node.parts:
                 table[kind] = (partial(unevaluated, node, keyword, table[kind]),)
         node.quick = frozenset([kind for kind in JSON_TYPES if not table[kind]])
-        node.cost = 1 + max(map(len, table.values()))
         node.check = _checker(table)
         if node is node.resource and node.pointer:
             node.check = partial(within, node.check, node)
 
     def _rules(self, node: Node, keyword: str) -> Rules:
         """The rules of one keyword; what goes wrong in the making is told with its place."""
-        value = node.keywords[keyword]
+        part: Any = node.links.get(keyword) or node.parts.get(keyword, node.keywords[keyword])
         try:
             if keyword in ("pattern", "patternProperties"):
-                for pattern in [value] if keyword == "pattern" else value:
+                for pattern in [part] if keyword == "pattern" else part:
                     node.matchers[pattern] = self._pattern(pattern)
-            return MAKERS[keyword](node, value) if keyword != "format" or self._formats else {}
+            return MAKERS[keyword](node, part) if keyword != "format" or self._formats else {}
         except (SchemaError, Bounded) as error:
             raise SchemaError(f"{node.at(keyword)}: {error}") from None
 
@@ -243,6 +244,21 @@ class Compiler:
         return self._patterns[pattern]
 
 
+def _rename(node: Node) -> None:
+    """Call what draft-07 says in other words what 2020-12 calls it."""
+    renamed = {}
+    if "dependencies" in node.keywords:
+        names = {name: each for name, each in node.keywords["dependencies"].items() if isinstance(each, list)}
+        node.keywords["dependentRequired"] = names
+        renamed["dependencies"] = "dependentSchemas"
+    if isinstance(node.parts.get("items"), list):
+        renamed.update({"items": "prefixItems", "additionalItems": "items"})
+    for old, new in renamed.items():
+        for table in (node.keywords, node.parts):
+            if old in table:
+                table[new] = table.pop(old)
+
+
 def _checker(table: Dict[type, Tuple[Check, ...]]) -> Check:
     find = table.get
 
@@ -253,6 +269,9 @@ def _checker(table: Dict[type, Tuple[Check, ...]]) -> Check:
             if kind is None:
                 return _NOT_JSON
             rules = table[kind]
+        run.left -= 1 + len(rules)
+        if run.left < 0:
+            run.extend()
         failures: Optional[Failures] = None
         for rule in rules:
             found = rule(value, run)

@@ -19,8 +19,7 @@ class Node:
 
     document: the nodes of the document by their pointers. keywords: those that its dialect knows.
     parts: the nodes of its subschemas by keyword, each one, a list or a dict as in the schema. links: its references.
-    matchers: of its patterns. check: its validation. quick: the types accepted unseen. cost: steps of one check,
-    beside those that its rules pay for themselves.
+    matchers: of its patterns. check: its validation. quick: the types accepted unseen.
     resource: the node of the schema with a URI that it belongs to, which has that URI, the dialect, and the nodes
     with a `$dynamicAnchor`.
     """
@@ -28,7 +27,6 @@ class Node:
     resource: "Node"
     check: Check
     quick: FrozenSet[type]
-    cost: int
     uri: str
     dialect: Dialect
 
@@ -66,27 +64,24 @@ class Node:
 def enter(run: Run, link: Link) -> Node:
     """Follow a reference, dynamic ones to the outermost resource that has the anchor; the caller leaves again."""
     target, anchor = link
-    run.left -= 3 + target.cost + (len(run.scope) >> 2)
-    if run.left < 0:
-        run.extend()
+    run.charge(3 + (len(run.scope) >> 2))
     run.depth += 1
     if run.depth > MAX_REFERENCES:
         raise Bounded("is nested too deeply to validate against its schema")
     if anchor:
-        run.left -= 4
+        run.charge(4)
         target = next((entered.dynamic[anchor] for entered in run.scope if anchor in entered.dynamic), target)
     if target.resource not in run.scope:
         run.scope += (target.resource,)
     return target
 
 
-def each(members: Iterable[Tuple[Key, Any]], child: Node, run: Run) -> Optional[Failures]:
-    """Check members, given as (name or index, value), by one subschema; the caller has paid for them."""
+def each(members: Iterable[Tuple[Key, Any, Node]], run: Run) -> Optional[Failures]:
+    """Check members, given as (name or index, value, its subschema); the caller has paid for the rounds."""
     failures: Optional[Failures] = None
-    quick, check = child.quick, child.check
-    for key, item in members:
-        if type(item) not in quick:
-            found = check(item, run)
+    for key, item, child in members:
+        if type(item) not in child.quick:
+            found = child.check(item, run)
             if found is not None:
                 run.charge(len(found))
                 failures = join(failures, found, key)

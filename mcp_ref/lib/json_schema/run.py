@@ -4,8 +4,8 @@ A check is a function of (value, run). It returns None when the value passes, an
 (path, keyword, message), the path relative to the value. Whoever descends into a member puts that member's name in
 front, so a valid instance, the ordinary case, builds no path and no list at all.
 
-A compiled schema holds no state of a validation; a `Run` does. It bounds the work: every loop and every reference is
-paid for in steps, before it is taken, and whoever hands values to a subschema pays `Node.cost` for each.
+A compiled schema holds no state of a validation; a `Run` does. It bounds the work: every check, every loop and every
+reference is paid for in steps, before it is taken.
 """
 
 from __future__ import annotations
@@ -70,17 +70,17 @@ class Violation:
 class Run:
     """The state of one validation: steps left, depth of references, resources entered, outermost first.
 
-    keys: the comparable forms so far of arrays and objects, by identity; unset until there is one.
+    keys: the comparable forms so far of arrays and objects, by identity.
     """
 
     __slots__ = ("left", "depth", "scope", "instance", "keys")
-    keys: Dict[int, str]
 
     def __init__(self, instance: Any, scope: Tuple[Any, ...] = ()) -> None:
         self.left = MAX_STEPS
         self.depth = 0
         self.scope = scope
         self.instance = instance
+        self.keys: Dict[int, str] = {}
 
     def charge(self, steps: int) -> None:
         """Pay for steps about to be taken; raises Bounded when none are left."""
@@ -124,7 +124,7 @@ def join(failures: Optional[Failures], found: Optional[Failures], *key: Key) -> 
 
 def json_type(value: Any) -> Optional[type]:
     """The member of JSON_TYPES that a subclass of one of them, or a tuple, stands for; None for what is not JSON."""
-    for kind in (bool, str, int, float, dict, list):
+    for kind in (bool, str, int, float, dict, list, type(None)):
         if isinstance(value, kind):
             return kind
     return list if isinstance(value, tuple) else None
@@ -161,11 +161,7 @@ def comparable(value: Any, run: Run, depth: int = 0) -> str:
         return repr(value)
     if depth > MAX_VALUE_DEPTH:
         raise Bounded(f"is nested too deeply, more than {MAX_VALUE_DEPTH} levels")
-    try:
-        keys = run.keys
-    except AttributeError:
-        keys = run.keys = {}
-    if id(value) not in keys:
+    if id(value) not in run.keys:
         run.charge(8 + 3 * len(value))
         if kind is list:
             key = "[" + ",".join([comparable(item, run, depth + 1) for item in value]) + "]"
@@ -173,8 +169,9 @@ def comparable(value: Any, run: Run, depth: int = 0) -> str:
             key = "{" + ",".join(sorted([f"{str(name)!r}:{comparable(item, run, depth + 1)}"
                                          for name, item in value.items()])) + "}"
         run.charge(len(key) >> 6)
-        keys[id(value)] = key if len(key) <= 100 else key[0] + sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
-    return keys[id(value)]
+        short = key if len(key) <= 100 else key[0] + sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+        run.keys[id(value)] = short
+    return run.keys[id(value)]
 
 
 def enumerated(texts: Iterable[str], limit: int = 300) -> str:
