@@ -70,33 +70,47 @@ _Expression = Tuple[_Operator, List[_Variable]]
 
 
 class UriTemplate:
-    """A URI template. Raises SchemaError for what is none by RFC 6570.
+    """A URI template. Raises SchemaError for what is none by RFC 6570, and where its URIs cannot be read back.
 
     variables: their names, in order. exploded: those of them with a `*`, which are lists or dicts.
     """
 
     def __init__(self, text: str) -> None:
-        self.text = text
-        self._parts = _parsed(text)
-        listed = [each for part in self._parts if not isinstance(part, str) for each in part[1]]
+        listed = [each for part in _parsed(text) if not isinstance(part, str) for each in part[1]]
         self.variables = tuple(each.name for each in listed)
         self.exploded = frozenset(each.name for each in listed if each.explode)
-        self._matcher: Optional[_Matcher] = None
+        try:
+            self._read(text)
+        except SchemaError as error:
+            raise SchemaError(f"URIs of the template {shown(text)} cannot be told apart: {error}") from None
 
-    def matcher(self) -> "_Matcher":
-        """What matches it, compiled once. Raises SchemaError for a template whose URIs cannot be read back."""
-        if self._matcher is None:
-            try:
-                self._matcher = _Matcher(self)
-            except SchemaError as error:
-                raise SchemaError(f"URIs of the template {shown(self.text)} cannot be told apart: {error}") from None
-        return self._matcher
+    def _read(self, text: str) -> None:
+        """Its units, and apart from them its query, which has no order."""
+        if len(set(self.variables)) < len(self.variables):
+            raise SchemaError("a variable stands in it twice")
+        sections = _SECTIONS.fullmatch(text)
+        if sections is None:
+            raise SchemaError("it is a path, one ?query or {?query}, and one #fragment or {#fragment}, in this order")
+        path, query, fragment = sections.groups()
+        self._query = _Query(query) if query else None
+        self._units = _units(path, "?#" if query else "#" if fragment else "") + _units(fragment, "")
+        for unit, following in zip(self._units, self._units[1:]):
+            if unit.name and not following.prefix:
+                raise SchemaError(f"nothing stands between {{{unit.name}}} and {{{following.name}}}")
 
     def match(self, uri: str) -> Optional[Dict[str, Any]]:
         """Variable name to its decoded value, without those that are left out; None where `uri` does not match."""
         if len(uri) > MAX_URI or not is_uri(uri):
             return None
-        return self.matcher().match(uri if uri.isascii() and "%" not in uri else normal(uri))
+        if not uri.isascii() or "%" in uri:
+            uri = normal(uri)
+        local = uri[:5].lower() == "file:"
+        if self._query is None:
+            return _matched(self._units, uri, local)
+        uri, mark, fragment = uri.partition("#")
+        path, _, query = uri.partition("?")
+        values, queried = _matched(self._units, path + mark + fragment, local), self._query.match(query, local)
+        return None if values is None or queried is None else {**values, **queried}
 
 
 def _parsed(text: str) -> List[Union[str, _Expression]]:
@@ -144,33 +158,6 @@ class _Unit(NamedTuple):
     first: bool = False
 
 
-class _Matcher:
-    """The template as units, and its query, which has no order, apart from them. Raises SchemaError."""
-
-    def __init__(self, template: UriTemplate) -> None:
-        if len(set(template.variables)) < len(template.variables):
-            raise SchemaError("a variable stands in it twice")
-        sections = _SECTIONS.fullmatch(template.text)
-        if sections is None:
-            raise SchemaError("it is a path, one ?query or {?query}, and one #fragment or {#fragment}, in this order")
-        path, query, fragment = sections.groups()
-        self._query = _Query(query) if query else None
-        self._units = _units(path, "?#" if query else "#" if fragment else "") + _units(fragment, "")
-        for unit, following in zip(self._units, self._units[1:]):
-            if unit.name and not following.prefix:
-                raise SchemaError(f"nothing stands between {{{unit.name}}} and {{{following.name}}}")
-
-    def match(self, uri: str) -> Optional[Dict[str, Any]]:
-        """As UriTemplate.match: the query is cut out and matched by itself."""
-        local = uri[:5].lower() == "file:"
-        if self._query is None:
-            return _matched(self._units, uri, local)
-        uri, mark, fragment = uri.partition("#")
-        path, _, query = uri.partition("?")
-        values, queried = _matched(self._units, path + mark + fragment, local), self._query.match(query, local)
-        return None if values is None or queried is None else {**values, **queried}
-
-
 def _units(section: str, reserved_stop: str) -> List[_Unit]:
     """The units of a path or a fragment. reserved_stop: what {+var} cannot hold."""
     units = []
@@ -205,11 +192,10 @@ how many optional ones are left out, and where the first of them ends.
 def _matched(units: Sequence[_Unit], text: str, local: bool) -> Optional[Dict[str, Any]]:
     """Name to value where `units` make up all of `text`. local: whether it is of a file: URI.
 
-    What is known after each step: where the units from this one to the last can take over, whatever stood before. It
-    is found from the last unit to the first, since it follows for one unit from what is known of those after it: it
-    can take over where its fixed text stands, then its value, and then a position where the next can. So a unit costs
-    one pass over the text, however many ways to read it there are. In the end it is known whether the first can take
-    over at 0, and a walk forward from there follows the ends. For x://{+a}/{b} and x://1/2/3, where x:// is cut off:
+    From the last unit to the first: the positions from which it and all after it can take over, whatever stood before.
+    It can where its fixed text stands, then its value, and then a position where the next one can, so each costs one
+    pass over the text, however many ways to read it there are. Then a walk forward from 0 follows the ends. For
+    x://{+a}/{b} and x://1/2/3, where x:// is cut off:
 
         text        1/2/3
         after all        5    nothing is left to read

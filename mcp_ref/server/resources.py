@@ -92,7 +92,6 @@ class ResourceTemplate(Readable):
         self.key = uri_template
         self.instances = instances
         self._template = UriTemplate(uri_template)
-        self._template.matcher()
         self.arguments = self._template.variables
         properties = self.signature.schema["properties"]
         if set(properties) != set(self.arguments):
