@@ -236,7 +236,8 @@ class Dialects(Case):
 
     @proves("BASE-37")
     def test_what_draft_07_evaluates_is_known_to_2020_12(self) -> None:
-        old = {"$schema": DRAFT_07, "items": [{}], "dependencies": {"a": {"properties": {"a": {}, "b": {}}}, "c": ["a"]}}
+        old = {"$schema": DRAFT_07, "items": [{}],
+               "dependencies": {"a": {"properties": {"a": {}, "b": {}}}, "c": ["a"]}}
         schema = {"$ref": "old:", "unevaluatedItems": False, "unevaluatedProperties": False}
         self.valid(schema, [1], {"a": 1, "b": 2}, documents={"old:": old})
         self.invalid(schema, [1, 2], {"a": 1, "c": 2}, {"b": 2}, documents={"old:": old})

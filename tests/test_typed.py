@@ -331,6 +331,8 @@ class Schemas(unittest.TestCase):
         schema = typed(Tuple[Node, other()], "t").schema
         self.assertEqual(list(schema["$defs"]), ["Node", "Node_2"])
         compile_schema(schema)
+        many = typed(Tuple[tuple(other() for _ in range(120))], "t").schema
+        self.assertEqual(len(many["$defs"]), 120)
 
     @unittest.skipIf(sys.version_info < (3, 10), "X | Y is of 3.10")
     def test_unions_by_their_sign(self):

@@ -28,7 +28,8 @@ import re
 import typing
 from collections import abc
 from functools import lru_cache
-from typing import Any, Callable, Dict, List, Mapping, Sequence, Tuple, Type
+from itertools import chain, count
+from typing import Any, Callable, Dict, List, Sequence, Tuple, Type
 
 from ..errors import SchemaError
 from ..json_schema import compile_schema
@@ -327,11 +328,11 @@ class Maker:
         if known is not None:
             known.used = True
             return known.reference
-        name = re.sub(r"\W+", "_", re.sub(r"[\w.<>]*\.", "", getattr(annotation, "__name__", str(annotation)) if
-                                          typing.get_origin(annotation) is None else str(annotation))).strip("_")
+        text = str(annotation) if typing.get_origin(annotation) else getattr(annotation, "__name__", str(annotation))
+        name = re.sub(r"\W+", "_", re.sub(r"[\w.<>]*\.", "", text)).strip("_")
         taken = {each.name for each in self._open.values()}
-        known = _Named(next(each for each in (name, *(f"{name}_{n}" for n in range(2, 99))) if each not in taken))
-        self._open[annotation] = known
+        names = chain((name,), (f"{name}_{n}" for n in count(2)))
+        known = self._open[annotation] = _Named(next(each for each in names if each not in taken))
         known.made = build()
         if not known.used:
             del self._open[annotation]
@@ -355,23 +356,36 @@ class Maker:
                 self._defaults.append((told, part, field.default, place))
             if field.required:
                 required.append(field.name)
-        schema: Dict[str, Any] = {"type": "object", "properties": properties}
-        if required:
-            schema["required"] = required
-        if is_typed_dict(kind):
-            return Typed(schema, lambda value: {name: within(name, parts[name].convert, member) if name in parts
-                                                else member for name, member in value.items()},
-                         lambda value: _dump_typed_dict(kind, parts, required, value))
-        return Typed({**schema, "additionalProperties": False}, lambda value: _built(kind, parts, value),
-                     lambda value: _dumpfields_of(kind, parts, value))
+        keys_free = is_typed_dict(kind)
+        schema = {"type": "object", "properties": properties, **({"required": required} if required else {}),
+                  **({} if keys_free else {"additionalProperties": False})}
+
+        def convert(value: Any) -> Any:
+            members = {name: within(name, parts[name].convert, member) if name in parts else member
+                       for name, member in value.items()}
+            try:
+                return members if keys_free else kind(**members)
+            except ValueError:  # its own check, such as a __post_init__
+                raise Unfit(f"is no valid {kind.__name__}") from None
+
+        def dump(value: Any) -> Any:
+            if not isinstance(value, abc.Mapping if keys_free else kind):
+                raise Unfit(f"must be a {'dict, the ' * keys_free}{kind.__name__}, not {kind_of(value)}")
+            if not keys_free:
+                value = {name: getattr(value, name) for name in parts if hasattr(value, name)}
+            for name in required:
+                if name not in value:
+                    raise Unfit("is required", name)
+            return {_key(name): within(name, parts[name].dump if name in parts else plain, member)
+                    for name, member in value.items()}
+        return Typed(schema, convert, dump)
 
     def default_json(self, made: Typed, default: Any, at: At) -> Any:
         """A default as JSON. Raises SchemaError where it is not of its annotation."""
         try:
             value = made.dump(default)
         except Unfit as error:
-            raise SchemaError(f"{at.where}: its default {error.text('')} ({default!r})"
-                              .replace("the value ", "").replace("default .", "default's ")) from None
+            raise SchemaError(f"{at.where}: {error.text('its default')} ({default!r})") from None
         if not self.validator(made.schema)(value):
             raise SchemaError(f"{at.where}: its default is not what the annotation allows ({default!r})")
         return value
@@ -390,30 +404,6 @@ class Maker:
 def _or_none(schema: Dict[str, Any], made: Typed) -> Typed:
     return Typed(schema, lambda value: value if value is None else made.convert(value),
                  lambda value: value if value is None else made.dump(value))
-
-
-def _dump_typed_dict(kind: Type[Any], parts: Mapping[str, Typed], required: Sequence[str], value: Any) -> Any:
-    if not isinstance(value, abc.Mapping):
-        raise Unfit(f"must be a dict, the {kind.__name__}, not {kind_of(value)}")
-    for name in required:
-        if name not in value:
-            raise Unfit("is required", name)
-    return {_key(name): within(name, parts[name].dump if name in parts else plain, member)
-            for name, member in value.items()}
-
-
-def _built(kind: Type[Any], parts: Mapping[str, Typed], value: Mapping[str, Any]) -> Any:
-    members = {name: within(name, parts[name].convert, member) for name, member in value.items()}
-    try:
-        return kind(**members)
-    except ValueError:  # its own check, such as a __post_init__
-        raise Unfit(f"is no valid {kind.__name__}") from None
-
-
-def _dumpfields_of(kind: Type[Any], parts: Mapping[str, Typed], value: Any) -> Any:
-    if not isinstance(value, kind):
-        raise Unfit(f"must be a {kind.__name__}, not {kind_of(value)}")
-    return {name: within(name, part.dump, getattr(value, name)) for name, part in parts.items() if hasattr(value, name)}
 
 
 ARRAYS: Dict[Any, Any] = {
