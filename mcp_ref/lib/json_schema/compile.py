@@ -59,7 +59,7 @@ class Compiler:
         return root
 
     def _add(self, uri: str, schema: Any, dialect: Dialect) -> Node:
-        """Index a document; `dialect` is its own unless it has a `$schema`."""
+        """Index a document. dialect: its own, unless it has a `$schema`."""
         root = Node(schema, {}, (), None)
         self._begin(root, uri, dialect)
         self._index(root)
@@ -70,12 +70,8 @@ class Compiler:
         named = node.schema.get("$schema") if isinstance(node.schema, dict) else None
         if named is not None and not isinstance(named, str):
             raise SchemaError(f"{node.at()}: $schema must be a string")
-        node.resource = node
+        node.resource, node.uri = node, uri
         node.dialect = dialect if named is None else dialect_of(named, self._documents)
-        self._name(node, uri)
-
-    def _name(self, node: Node, uri: str) -> None:
-        node.uri = uri
         if self._by_uri.setdefault(uri, node) is not node:
             raise SchemaError(f"{node.at()}: two schemas have the $id {uri[:200]}")
 
@@ -101,11 +97,7 @@ class Compiler:
         """Read `$id` and the anchors. They are met before the shape is checked, as `$id` may change the dialect."""
         uri = node.schema.get("$id")
         if isinstance(uri, str) and not (legacy and ("$ref" in node.schema or uri.startswith("#"))):
-            uri = _absolute(node.resource.uri, uri.partition("#")[0])
-            if node is node.resource:
-                self._name(node, uri)
-            else:
-                self._begin(node, uri, node.resource.dialect)
+            self._begin(node, _absolute(node.resource.uri, uri.partition("#")[0]), node.resource.dialect)
         anchors = {keyword: node.schema.get(keyword) for keyword in ("$anchor", "$dynamicAnchor")}
         if legacy:
             anchors = {"$id": uri[1:] or None} if isinstance(uri, str) and uri.startswith("#") else {}
