@@ -375,7 +375,8 @@ class Hosts(unittest.TestCase):
         for host in ("127.0.0.1:8000", "localhost", "LOCALHOST:8000", "[::1]:8000", "127.0.0.1", "[::1]"):
             self.assertEqual(self.allowed(host), 200, host)
         for host in ("evil.example:8000", "127.0.0.1.evil.example", "localhost.evil.example", "[::1]evil",
-                     "[::1]:99999", "localhost:8000@evil", "localhost:", "[", "127.0.0.1:80:80", "localhost:8a"):
+                     "[::1]:99999", "[v1.a:b]", "localhost:8000@evil", "localhost:", "[", "127.0.0.1:80:80",
+                     "localhost:8a"):
             self.assertEqual(self.allowed(host), 403, host)
 
     @proves("HTTP-02", "HTTP-03")

@@ -24,7 +24,7 @@ from mcp_ref.transports.endpoint import Endpoint
 BAD = ("https://[::1/", "https://::1]/", "https://[::1]x/", "https://[1::2::3]/", "https://[::g]/", "https://h:99999/",
        "https://h:65536", "http://h:" + "9" * 5000, "https://h:8a/", "https:///a", "https:a", "https://:80/", "https://",
        "https://u@/", "https://h /", "https://h\\a/", "https://h/%", "https://h/%zz", "https://h/{a}", "https://h/[a]",
-       "https://h/#a#b", "https://h/\n", "https://h/\ud800", "//h/", "h", "")
+       "https://[v1.a]/", "https://[v1.a:b]/", "https://h/#a#b", "https://h/\n", "https://h/\ud800", "//h/", "h", "")
 GOOD = ("https://[::1]/", "https://[2001:db8::1]:8443/a", "https://h:65535/", "https://h:0080/", "https://h:/",
         "https://a-b.example/%2F;a=1,b(c)'!$&*+~", "HTTPS://H/")
 BEYOND = ("https://é.example/", "https://h/größe", "https://日本.example/")
@@ -80,13 +80,15 @@ class OneReading(unittest.TestCase):
                 self.assertTrue(fails(reader, url), f"{reader} reads {url}")
 
     def test_other_schemes_have_any_host_and_any_port(self):
-        for uri in ("x://h:99999/", "x:///a", "x:a", "urn:isbn:1", "file:///C:/a%20b", "x://[v1.a:b]/", "x://"):
+        for uri in ("x://h:99999/", "http://h:" + "0" * 5000 + "80", "x:///a", "x:a", "urn:isbn:1", "file:///C:/a%20b",
+                    "x://[v1.a:b]/", "x://"):
             self.assertTrue(is_uri(uri), uri)
         for uri in ("x://[::1/", "x://a:b/", "x:a[1]", "x:{a}"):
             self.assertFalse(is_uri(uri), uri)
 
     def test_hosts_and_origins(self):
-        for value, place in (("H", ("h", "")), ("[::1]:80", ("::1", "80")), ("h:0080", ("h", "80"))):
+        for value, place in (("H", ("h", "")), ("[::1]:80", ("::1", "80")), ("h:0080", ("h", "80")),
+                             ("h:" + "0" * 5000 + "80", ("h", "80"))):
             self.assertEqual(authority(value), place)
             self.assertEqual(origin("HTTP://" + value), ("http", place[0], place[1] or "80"))
         for value in ("", "[::1", "::1", "h:99999", "é.example", "h:", "u@h", "h/", "a b", "[::1]x", ":80"):
@@ -116,6 +118,7 @@ class Loopback(unittest.TestCase):
                 self.assertEqual(suspicions(url)[1] == [], here, host)
             self.assertEqual(Endpoint().is_called(host), here, host)
             self.assertEqual(Endpoint(host=host).local, here, host)
+        self.assertFalse(is_loopback("v1.a:b"))
 
 
 class Made(unittest.TestCase):

@@ -5,7 +5,8 @@
     Address    the http or https URL of a server: as it is requested, without what is secret in it
     joined     a reference, by a base;  percent_encoded, percent_decoded
 
-An http or https URI has a host, and a port that TCP has (RFC 9110, section 4.2); other schemes may do as they please.
+An http or https URI has a host, in brackets one of IPv6, and a port that TCP has (RFC 9110, section 4.2); other schemes
+may do as they please, and have an address of a version to come.
 Implements TRANS-01 (the client's side: what is called is what was named).
 """
 
@@ -87,12 +88,12 @@ def is_uri(text: str, ascii: bool = False) -> bool:
 
 def _matched(text: str, ascii: bool) -> "Optional[re.Match[str]]":
     found = _URI.fullmatch(text)
-    if found is None or _NO_ESCAPE.search(text) or not _is_address(found["literal"]):
+    if found is None or _NO_ESCAPE.search(text) or not text.isascii() and (ascii or not _may_stand(text)):
         return None
-    if not text.isascii() and (ascii or not _may_stand(text)):
+    web, literal = found["scheme"].lower() in DEFAULT_PORTS, found["literal"]
+    if literal and not is_ip(literal, 6) and (web or literal[0] not in "vV"):
         return None
-    web = found["scheme"].lower() in DEFAULT_PORTS
-    return None if web and not (_is_port(found["port"]) and (found["name"] or found["literal"])) else found
+    return None if web and not (_is_port(found["port"]) and (found["name"] or literal)) else found
 
 
 def _may_stand(text: str) -> bool:
@@ -105,17 +106,15 @@ def _number(port: Optional[str]) -> str:
 
 
 def _is_port(port: Optional[str]) -> bool:
-    return len(_number(port)) < 6 and int(port or 0) < 65536
+    return len(_number(port)) < 6 and int(_number(port) or 0) < 65536
 
 
-def _is_address(literal: Optional[str]) -> bool:
-    """Whether what stands in brackets, if anything does, is an address of IPv6 or of a version to come."""
-    if literal is None or literal[0] in "vV":
-        return True
+def is_ip(text: str, version: int) -> bool:
+    """Whether `text` is an IP address of that version, without a zone."""
     import ipaddress  # for those who have such an address
 
     try:
-        return ipaddress.ip_address(literal).version == 6
+        return "%" not in text and ipaddress.ip_address(text).version == version
     except ValueError:
         return False
 
@@ -127,7 +126,7 @@ def is_loopback(host: str) -> bool:
         return _LOCALHOST.fullmatch(name[:-1] if name.endswith(".") else name) is not None
     import ipaddress
 
-    return _is_address(name) and ipaddress.ip_address(name).is_loopback
+    return is_ip(name, 6) and ipaddress.ip_address(name).is_loopback
 
 
 @lru_cache(maxsize=256)
@@ -136,7 +135,7 @@ def authority(value: str) -> Optional[Tuple[str, str]]:
     found = _HOST.fullmatch(value)
     if found is None or not value.isascii() or _NO_ESCAPE.search(value):
         return None
-    if not _is_address(found["literal"]) or not _is_port(found["port"]):
+    if (found["literal"] and not is_ip(found["literal"], 6)) or not _is_port(found["port"]):
         return None
     host = found["literal"] or found["name"]
     return None if not host or found["colon"] == ":" else (host.lower(), _number(found["port"]))

@@ -18,7 +18,7 @@ from typing import Any, Callable, Dict, FrozenSet, Optional, Tuple
 
 from ..errors import SchemaError
 from ..text import cut, quoted
-from ..uri import is_uri
+from ..uri import is_ip, is_uri
 from .node import Node
 from .run import (
     JSON_TYPES,
@@ -231,17 +231,8 @@ def is_email(text: str) -> bool:
         return False
     if domain.startswith("[") and domain.endswith("]"):
         inner = domain[1:-1]
-        return _is_ip(inner[5:], 6) if inner[:5].lower() == "ipv6:" else _is_ip(inner, 4)
+        return is_ip(inner[5:], 6) if inner[:5].lower() == "ipv6:" else is_ip(inner, 4)
     return len(domain) <= 253 and all(_LABEL.match(label) for label in domain.split("."))
-
-
-def _is_ip(text: str, version: int) -> bool:
-    import ipaddress
-
-    try:
-        return ipaddress.ip_address(text).version == version
-    except ValueError:
-        return False
 
 
 FORMATS: Dict[str, Tuple[str, Callable[[str], bool]]] = {
