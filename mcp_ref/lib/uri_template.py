@@ -270,13 +270,12 @@ def _decoded(raw: str, local: bool = False, slashes: bool = False) -> Optional[s
 class _Query:
     """The query of a template. Raises SchemaError.
 
-    _texts: name to the text that is written out after it. _variables: name to the variable that it gives a value, and
-    whether it must be there. _rest: the variable that takes what is left, if there is one.
+    _named: name to the variable that its value is of, "" for none; the text that it must be, None for any; and whether
+    it must be there. _rest: the variable that takes what is left, if there is one.
     """
 
     def __init__(self, text: str) -> None:
-        self._texts: Dict[str, Optional[str]] = {}
-        self._variables: Dict[str, Tuple[str, bool]] = {}
+        self._named: Dict[str, Tuple[str, Optional[str], bool]] = {}
         self._rest: Optional[str] = None
         left = text.replace("?", "&", 1)
         while left:
@@ -285,29 +284,21 @@ class _Query:
                 raise SchemaError("a query is name=text, name={variable}, {?…} or, after one of them, {&…}")
             left = left[found.end():]
             name, variable, value, listed = found.groups()
-            if listed is not None:
-                self._add(_expression("&" + listed)[1])
-                continue
-            name = self._new(name)
-            if variable is None:
-                self._texts[name] = _decoded(value or "")
-            else:
-                self._variables[name] = (variable, True)
+            for each in () if listed is None else _expression("&" + listed)[1]:
+                if each.most is not None or (each.explode and self._rest is not None):
+                    raise SchemaError(f"{each.name} takes a part of a value, or is the second that takes the rest")
+                if each.explode:
+                    self._rest = each.name
+                else:
+                    self._add(each.name, each.name, None, False)
+            if listed is None:
+                self._add(name, variable or "", None if variable else value or "", True)
 
-    def _add(self, variables: Sequence[_Variable]) -> None:
-        for variable in variables:
-            if variable.most is not None or (variable.explode and self._rest is not None):
-                raise SchemaError(f"{variable.name} takes a part of a value, or is the second that takes the rest")
-            if variable.explode:
-                self._rest = variable.name
-            else:
-                self._variables[self._new(variable.name)] = (variable.name, False)
-
-    def _new(self, name: str) -> str:
-        decoded = _decoded(name)
-        if decoded is None or decoded in self._texts or decoded in self._variables:
-            raise SchemaError(f"a query has each name once and in UTF-8, which {name} is not")
-        return decoded
+    def _add(self, name: str, variable: str, text: Optional[str], required: bool) -> None:
+        decoded, wanted = _decoded(name), None if text is None else _decoded(text)
+        if decoded is None or decoded in self._named or (wanted is None and text is not None):
+            raise SchemaError(f"a query has each name once, and all in UTF-8, which {name} is not")
+        self._named[decoded] = variable, wanted, required
 
     def match(self, query: str, local: bool) -> Optional[Dict[str, Any]]:
         """Variable name to value; None where a pair is missing, unknown, malformed or there twice."""
@@ -319,13 +310,12 @@ class _Query:
                 return None
             given[name] = value
         values: Dict[str, Any] = {}
-        for name, (variable, required) in self._variables.items():
-            if name in given:
-                values[variable] = given.pop(name)
-            elif required:
+        for name, (variable, text, required) in self._named.items():
+            value = given.pop(name, None)
+            if (value is None and required) or (text is not None and value != text):
                 return None
-        if any(given.pop(name, None) != text for name, text in self._texts.items()):
-            return None
+            if variable and value is not None:
+                values[variable] = value
         if self._rest is not None:
             return {**values, self._rest: given}
         return None if given else values

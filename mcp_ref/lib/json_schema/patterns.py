@@ -38,8 +38,7 @@ _ANYTHING: Tree = ("repeat", ("set", lambda char: True, 1), 0, None)
 
 _QUANTIFIER = r"\{([0-9]{1,6})(?:(,)([0-9]{1,6})?)?\}|[*+?]"
 _SHORT_QUANTIFIERS = {"*": (0, None), "+": (1, None), "?": (0, 1)}
-_LOOKAHEAD, _LOOKBEHIND = "lookahead is supported only right after a leading ^", "lookbehind is not supported"
-_REFUSED = {"=": _LOOKAHEAD, "!": _LOOKAHEAD, "<=": _LOOKBEHIND, "<!": _LOOKBEHIND}
+
 _PROPERTY = r"([pP])\{(?:(?:General_Category|gc)=)?([A-Za-z_]+)\}"
 _PAIR = r"u[dD]([89abAB][0-9a-fA-F]{2})\\u[dD]([c-fC-F][0-9a-fA-F]{2})"
 _CODE = r"x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|u\{([0-9a-fA-F]{1,6})\}"
@@ -74,23 +73,15 @@ def compile_pattern(pattern: str) -> Tuple[Matcher, int]:
     try:
         if len(pattern) > MAX_PATTERN:
             raise SchemaError(f"it is longer than {MAX_PATTERN} characters")
-        scanner = _Scanner(pattern)
-        conditions = [(Automaton(tree), wanted) for tree, wanted in scanner.conditions()]
-        tree = scanner.whole()
-        if conditions:
-            tree = ("all", [_AT_START, tree])
-        automaton = Automaton(tree if _anchored(tree) else ("all", [_ANYTHING, tree]))
-        cost = len(pattern) + automaton.built + sum([condition.built for condition, _ in conditions])
+        automata = [(Automaton(tree), wanted) for tree, wanted in _Scanner(pattern).conditions()]
     except SchemaError as error:
         raise SchemaError(f"the pattern {quoted(pattern)} cannot be used: {error}") from None
 
     def matches(text: str, run: Run) -> bool:
-        for condition, wanted in conditions:
-            if condition.matches(text, run) != wanted:
-                return False
-        return automaton.matches(text, run)
+        return all(automaton.matches(text, run) == wanted for automaton, wanted in automata)
 
-    return matches if conditions else automaton.matches, cost
+    cost = len(pattern) + sum([automaton.built for automaton, _ in automata])
+    return automata[0][0].matches if len(automata) == 1 else matches, cost
 
 
 def _anchored(tree: Tree) -> bool:
@@ -111,7 +102,7 @@ class _State(Dict[str, Union["_State", bool]]):
 
 
 class Automaton:
-    """A matcher for one tree, at the start of a text.
+    """A matcher for one tree, wherever in a text. built: how many parts it was built from.
 
     Raises SchemaError when the repeats of the pattern multiply to more than MAX_STATES.
     """
@@ -119,7 +110,7 @@ class Automaton:
     def __init__(self, tree: Tree) -> None:
         self._states: List[Tuple[Tree, List[int]]] = [(("match",), [])]
         self.built = 0
-        self._start = self._build(tree, MATCH)
+        self._start = self._build(tree if _anchored(tree) else ("all", [_ANYTHING, tree]), MATCH)
         self._forget()
 
     def _forget(self) -> None:
@@ -221,23 +212,18 @@ class _Scanner:
         return self.text[self.at - 1]
 
     def conditions(self) -> List[Tuple[Tree, bool]]:
-        """The lookaheads right after a leading `^`: what follows must (or must not) begin so."""
+        """What must be found, or must not: the lookaheads right after a leading `^`, and the pattern itself."""
         found: List[Tuple[Tree, bool]] = []
-        while True:
-            lookahead = self._take(r"\(\?([=!])" if found else r"\^\(\?([=!])")
-            if not lookahead:
-                return found
+        lookahead = self._take(r"\^\(\?([=!])")
+        while lookahead:
             found.append((("all", [_AT_START, self._group(1)]), lookahead[1] == "="))
-
-    def whole(self) -> Tree:
-        """The tree of all that is left."""
-        start = self.at
+            lookahead = self._take(r"\(\?([=!])")
         tree = self._choice(0)
         if self.at < len(self.text):
             raise SchemaError("a ) closes nothing")
-        if start and tree[0] == "any":
+        if found and tree[0] == "any":
             raise SchemaError("lookahead is supported only where it governs the whole pattern: ^(?=…)…, without |")
-        return tree
+        return [*found, (("all", [_AT_START, tree]) if found else tree, True)]
 
     def _group(self, depth: int) -> Tree:
         tree = self._choice(depth)
@@ -291,9 +277,12 @@ class _Scanner:
             return ("at", place[0][-1])
         if self._take(r"\((?:\?:|\?<[A-Za-z_$][\w$]*>|(?!\?))"):
             return self._group(depth + 1)
-        refused = self._take(r"\(\?(<?[=!])?")
-        if refused:
-            raise SchemaError(_REFUSED.get(refused[1], "a group begins with (? and is of no supported kind"))
+        if self._take(r"\(\?[=!]"):
+            raise SchemaError("lookahead is supported only right after a leading ^")
+        if self._take(r"\(\?<[=!]"):
+            raise SchemaError("lookbehind is not supported")
+        if self._take(r"\(\?"):
+            raise SchemaError("a group begins with (? and is of no supported kind")
         if self._take(r"\["):
             return self._class()
         if self._take(r"\."):
