@@ -13,7 +13,7 @@ import re
 from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple, Type, Union
 
 from ..errors import SchemaError
-from ..json_schema.run import Violation
+from ..json_schema.run import NAMES, Violation
 from ..text import base64_text, is_base64
 from .annotations import At, spelled
 
@@ -65,11 +65,9 @@ def kind_of(value: Any) -> str:
 
 
 def _scalar(name: str, kind: Any, convert: Convert = same) -> Typed:
-    article = "an " if name == "integer" else "a "
-
     def dump(value: Any) -> Any:
         if not isinstance(value, kind) or (isinstance(value, bool) and name != "boolean"):
-            raise Unfit(f"must be {'null' if name == 'null' else article + name}, not {kind_of(value)}")
+            raise Unfit(f"must be {NAMES[name][0]}, not {kind_of(value)}")
         if name == "number" and not math.isfinite(value):
             raise Unfit(f"cannot be {value}, which JSON has not")
         return value
