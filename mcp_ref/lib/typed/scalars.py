@@ -68,7 +68,7 @@ def _scalar(name: str, kind: Any, convert: Convert = same) -> Typed:
     def dump(value: Any) -> Any:
         if not isinstance(value, kind) or (isinstance(value, bool) and name != "boolean"):
             raise Unfit(f"must be {NAMES[name][0]}, not {kind_of(value)}")
-        if name == "number" and not math.isfinite(value):
+        if name == "number" and not math.isfinite(_float(value)):
             raise Unfit(f"cannot be {value}, which JSON has not")
         return value
     return Typed({"type": name}, convert, dump)
