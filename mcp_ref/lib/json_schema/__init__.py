@@ -25,7 +25,7 @@ from ..errors import SchemaError
 from .compile import Compiler
 from .dialects import DRAFT_07, DRAFT_2020_12
 from .node import Node
-from .run import Bounded, Failures, Run, Violation, fail, said
+from .run import Bounded, Failures, Run, Violation, fail
 
 __all__ = ["DRAFT_07", "DRAFT_2020_12", "Schema", "SchemaError", "Violation", "compile_schema"]
 
@@ -55,7 +55,7 @@ class Schema:
     def errors(self, instance: Any) -> List[Violation]:
         """The first violations (run.MAX_VIOLATIONS at most), none for a valid instance; raises nothing."""
         found = self._run(instance)
-        return [] if found is None else [Violation(path, said(message), keyword) for path, keyword, message in found]
+        return [] if found is None else [Violation(path, message, keyword) for path, keyword, message in found]
 
 
 def compile_schema(schema: Any, *, formats: bool = False, documents: Optional[Mapping[str, Any]] = None) -> Schema:

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import count, repeat
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Set
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set
 
 from ..text import cut
 from .assertions import Maker, Rules
 from .node import Link, Node, each, enter
-from .run import JSON_TYPES, MAX_VIOLATIONS, Check, Failures, Run, Violation, at_names, enumerated, fail, join, said
+from .run import JSON_TYPES, MAX_VIOLATIONS, Check, Failures, Run, at_names, enumerated, fail, join, sentence
 
 
 def reference(node: Node, link: Link, value: Any, run: Run) -> Optional[Failures]:
@@ -72,6 +72,7 @@ def make_additional_properties(node: Node, child: Node) -> Rules:
     """`additionalProperties`."""
     known = node.parts.get("properties", {}).keys()
     patterns = [node.matchers[pattern] for pattern in node.parts.get("patternProperties", ())]
+    message = f"is not allowed (allowed: {enumerated(known) or 'none'})"
 
     def rule(members: Any, run: Run) -> Optional[Failures]:
         if members.keys() <= known:
@@ -81,15 +82,10 @@ def make_additional_properties(node: Node, child: Node) -> Rules:
         if patterns:
             others = [row for row in others if not any(matches(str(row[0]), run) for matches in patterns)]
         elif child.schema is False:
-            names = [name for name, _, _ in others]
-            return at_names(names, "additionalProperties", partial(_not_allowed, known))
+            return at_names([name for name, _, _ in others], "additionalProperties", message)
         return each(others, run)
 
     return {dict: rule}
-
-
-def _not_allowed(known: Iterable[str], depth: int) -> str:
-    return f"is not allowed (allowed: {enumerated(known) or 'none'})"
 
 
 def property_names(node: Node, child: Node, members: Any, run: Run) -> Optional[Failures]:
@@ -99,14 +95,11 @@ def property_names(node: Node, child: Node, members: Any, run: Run) -> Optional[
         found = child.check(name, run)
         if found is not None:
             run.charge(4)
-            failures = join(failures, at_names([name], "propertyNames", partial(_bad_name, found)))
+            message = f"is not a property name that is allowed: it {found[0][2]}"
+            failures = join(failures, at_names([name], "propertyNames", message))
             if failures and len(failures) >= MAX_VIOLATIONS:
                 break
     return failures
-
-
-def _bad_name(found: Failures, depth: int) -> str:
-    return f"is not a property name that is allowed: it {said(found[0][2], depth + 1)}"
 
 
 def prefix_items(node: Node, children: List[Node], items: Any, run: Run) -> Optional[Failures]:
@@ -157,37 +150,32 @@ def make_any_of(node: Node, children: List[Node]) -> Rules:
 
 def any_of(node: Node, children: List[Node], value: Any, run: Run) -> Optional[Failures]:
     """`anyOf`."""
-    run.charge(4)
     reasons: List[Failures] = []
     for child in children:
         found = child.check(value, run)
         if found is None:
             return None
         reasons.append(found)
-    return fail("anyOf", partial(_alternatives, reasons[:5]))
+    return _none_of("anyOf", reasons, run)
 
 
 def one_of(node: Node, children: List[Node], value: Any, run: Run) -> Optional[Failures]:
     """`oneOf`."""
-    run.charge(4)
     reasons: List[Any] = [child.check(value, run) for child in children]
     passed = reasons.count(None)
     if passed > 1:
         return fail("oneOf", f"must match exactly one of the {len(children)} alternatives, but matches several")
-    return None if passed else fail("oneOf", partial(_alternatives, reasons[:5]))
+    return None if passed else _none_of("oneOf", reasons, run)
 
 
-def _alternatives(reasons: List[Failures], depth: int) -> str:
-    """What each of the first few alternatives asked for; those of alternatives within them only so far down."""
-    if depth > 2:
-        return "matches no alternative"
-    texts: Dict[str, None] = {}
-    for (path, keyword, message), *_ in reasons[:4]:
-        text = said(message, depth + 1)
-        texts[cut(Violation(path, text, keyword).text() if path else text, 150)] = None
-    if len(texts) == 1 and len(reasons) <= 4:
-        return "".join(texts)
-    return "matches no alternative: " + "; or ".join(texts) + ("; or …" if len(reasons) > 4 else "")
+def _none_of(keyword: str, reasons: List[Failures], run: Run) -> Failures:
+    """No alternative passed: what each of the first few asked for."""
+    run.charge(10)
+    firsts = [sentence("", path, message) if path else message for (path, _, message), *_ in reasons[:4]]
+    texts = list(dict.fromkeys([cut(first, 150) for first in firsts]))
+    if len(reasons) > 4:
+        texts.append("…")
+    return fail(keyword, texts[0] if len(texts) == 1 else "matches no alternative: " + "; or ".join(texts))
 
 
 def not_(node: Node, child: Node, value: Any, run: Run) -> Optional[Failures]:

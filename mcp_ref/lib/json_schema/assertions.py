@@ -176,24 +176,20 @@ def make_required(node: Node, value: Any) -> Rules:
 
 
 def make_dependent_required(node: Node, value: Any) -> Rules:
-    """`dependentRequired`, and the lists of names in draft-07's `dependencies`."""
+    """`dependentRequired`."""
+    rows = [(name, names, f"is required when {quoted(name)} is given") for name, names in value.items()]
+
     def rule(members: Any, run: Run) -> Optional[Failures]:
         failures: Optional[Failures] = None
-        run.charge(len(value))
-        for name in [name for name in value if name in members]:
-            run.charge(len(value[name]))
-            missing = [other for other in value[name] if other not in members]
-            if missing:
-                run.charge(4)
-                message = partial(_missing_beside, name)
+        run.charge(len(rows))
+        for name, names, message in rows:
+            if name in members:
+                run.charge(4 + len(names))
+                missing = [other for other in names if other not in members]
                 failures = join(failures, at_names(missing, "dependentRequired", message))
         return failures
 
     return {dict: rule}
-
-
-def _missing_beside(name: str, depth: int) -> str:
-    return f"is required when {quoted(name)} is given"
 
 
 _DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})\Z")

@@ -23,7 +23,7 @@ from .assertions import ASSERTIONS, Maker, Rules, allowed_types
 from .dialects import MODERN, Dialect, dialect_of, metaschema
 from .node import Node
 from .patterns import compile_pattern
-from .run import JSON_TYPES, Bounded, Check, Failures, Matcher, Run, fail, join, json_type, said
+from .run import JSON_TYPES, Bounded, Check, Failures, Matcher, Run, fail, join, json_type
 
 MAX_SCHEMA_DEPTH = 64  # subschemas lexically within one another
 MAX_SUBSCHEMAS = 10_000  # in a schema and the documents it reaches
@@ -282,7 +282,7 @@ def check_shape(node: Node) -> None:
     found = dialect.check(node.schema, Run(node.schema))
     if found is not None:
         path, _, message = found[0]
-        raise SchemaError(f"{node.at(*path)} {said(message)}")
+        raise SchemaError(f"{node.at(*path)} {message}")
 
 
 def _absolute(base: str, reference: str) -> str:

@@ -24,9 +24,7 @@ MAX_VALUE_DEPTH = 128  # nesting of a value that is compared as a whole (`enum`,
 
 Key = Union[str, int]
 Path = Tuple[Key, ...]
-Message = Union[str, Callable[[int], str]]
-"""A text, or what makes it (see `said`): most failures are of alternatives, and nobody reads them."""
-Failures = Tuple[Tuple[Path, str, Message], ...]
+Failures = Tuple[Tuple[Path, str, str], ...]
 JSON_TYPES = (dict, list, str, int, float, bool, type(None))
 NUMBERS = (int, float)
 NAMES: Dict[str, Tuple[str, Tuple[type, ...]]] = {
@@ -56,15 +54,20 @@ class Violation:
 
     def text(self, root: str = "") -> str:
         """A sentence such as "arguments.items[2].name is required"; root names the instance."""
-        where = root
-        for step in self.path:
-            if isinstance(step, int):
-                where += f"[{step}]"
-            elif len(str(step)) <= 60 and str(step).isidentifier():
-                where += f".{step}" if where else step
-            else:
-                where += f"[{quoted(str(step)[:80])}]"
-        return f"{where or 'the value'} {self.message}"
+        return sentence(root, self.path, self.message)
+
+
+def sentence(root: str, path: Path, message: str) -> str:
+    """What a Violation of this path and message says of the instance that root names."""
+    where = root
+    for step in path:
+        if isinstance(step, int):
+            where += f"[{step}]"
+        elif len(str(step)) <= 60 and str(step).isidentifier():
+            where += f".{step}" if where else step
+        else:
+            where += f"[{quoted(str(step)[:80])}]"
+    return f"{where or 'the value'} {message}"
 
 
 class Run:
@@ -100,17 +103,12 @@ class Run:
 Check = Callable[[Any, Run], Optional[Failures]]
 Matcher = Callable[[str, Run], bool]
 
-def fail(keyword: str, message: Message) -> Failures:
+def fail(keyword: str, message: str) -> Failures:
     """The failure of the value itself."""
     return (((), keyword, message),)
 
 
-def said(message: Message, depth: int = 0) -> str:
-    """The text of a message; depth: how many others it stands in."""
-    return message if isinstance(message, str) else message(depth)
-
-
-def at_names(names: Sequence[Any], keyword: str, message: Message) -> Optional[Failures]:
+def at_names(names: Sequence[Any], keyword: str, message: str) -> Optional[Failures]:
     """The failures of the members of these names, all for the same reason."""
     return tuple([((name,), keyword, message) for name in names[:MAX_VIOLATIONS]]) or None
 

@@ -13,7 +13,7 @@ import re
 from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple, Type, Union
 
 from ..errors import SchemaError
-from ..json_schema.run import NAMES, Violation
+from ..json_schema.run import NAMES, sentence
 from ..text import base64_text, is_base64
 from .annotations import At, spelled
 
@@ -46,7 +46,7 @@ class Unfit(ValueError):
 
     def text(self, root: str) -> str:
         """A sentence such as "arguments.when must be a date such as 2026-07-28"; root names the whole value."""
-        return Violation(self.path, self.message, "").text(root)
+        return sentence(root, self.path, self.message)
 
 
 def within(step: Union[str, int], convert: Convert, value: Any) -> Any:
