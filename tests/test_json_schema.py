@@ -509,6 +509,12 @@ class Patterns(Case):
                 for text in ("a" * 30 + "!", "a" * 50_000 + "!", "ab" * 25_000 + "!", "x" * 50_000):
                     compiled.errors(text)
 
+    def test_a_step_of_an_automaton_is_paid_for_before_it_is_taken(self) -> None:
+        members = "".join(map(chr, range(0x4E00, 0x4E00 + 1000)))
+        matches = compile_pattern(f"(?:[{members}]?){{1200}}x")[0]
+        with self.quickly(1_000_000), self.assertRaises(running.Bounded):
+            matches("a", Run("a"))
+
     def test_memory_is_forgotten(self) -> None:
         matches = compile_pattern("^(a|b)*a(a|b){12}$")[0]
         automaton = getattr(matches, "__self__", None)

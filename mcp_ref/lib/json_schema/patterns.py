@@ -40,7 +40,7 @@ _QUANTIFIER = r"\{([0-9]{1,6})(?:(,)([0-9]{1,6})?)?\}|[*+?]"
 _SHORT_QUANTIFIERS = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 
 _PROPERTY = r"([pP])\{(?:(?:General_Category|gc)=)?([A-Za-z_]+)\}"
-_PAIR = r"u[dD]([89abAB][0-9a-fA-F]{2})\\u[dD]([c-fC-F][0-9a-fA-F]{2})"
+_PAIR = r"u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
 _CODE = r"x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|u\{([0-9a-fA-F]{1,6})\}"
 _CONTROLS = {"t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r", "0": "\0"}
 _CATEGORY = r"(L[ultmo]?|M[nce]?|N[dlo]?|P[cdseifo]?|S[mcko]?|Z[slp]?|C[cfson]?)\Z"
@@ -156,20 +156,21 @@ class Automaton:
         holds = {"^": state.before == EDGE, "$": after == EDGE, "b": boundary, "B": not boundary}
         seen, waiting, kernel = set(state.kernel), list(state.kernel), set()
         following: Union[_State, bool] = False
-        cost = 0
+        cost = 2
+        run.charge(cost)
         while waiting and not following:
             tree, targets = self._states[waiting.pop()]
-            cost += 1
+            price = 1 + tree[2] if tree[0] == "set" else 1
+            run.charge(price)
+            cost += price
             if tree[0] == "match":
                 following = True
             elif tree[0] == "set":
-                cost += tree[2]
                 if char and tree[1](char):
                     kernel.update(targets)
             elif tree[0] == "fork" or holds[tree[1]]:
                 waiting.extend([target for target in targets if target not in seen])
                 seen.update(targets)
-        run.charge(2 + cost)
         if kernel and not following:
             following = self._known.setdefault((frozenset(kernel), after), _State(frozenset(kernel), after))
         self._remembered += cost
@@ -319,7 +320,7 @@ class _Scanner:
             return lambda char: category(char).startswith(name) == wanted
         found = self._take(_PAIR)
         if found:
-            return chr(0x10000 + ((int(found[1], 16) - 0x800) << 10) + int(found[2], 16) - 0xC00)
+            return bytes.fromhex(found[1] + found[2]).decode("utf-16-be")
         found = self._take(_CODE)
         if found:
             code = int(found[1] or found[2] or found[3], 16)
