@@ -296,8 +296,10 @@ class _Query:
 
     def _add(self, name: str, variable: str, text: Optional[str], required: bool) -> None:
         decoded, wanted = _decoded(name), None if text is None else _decoded(text)
-        if decoded is None or decoded in self._named or (wanted is None and text is not None):
-            raise SchemaError(f"a query has each name once, and all in UTF-8, which {name} is not")
+        if decoded is None or decoded in self._named:
+            raise SchemaError(f"a query has each name once and in UTF-8, which {name} is not")
+        if text is not None and wanted is None:
+            raise SchemaError(f"no URI that matches has {text} in its query")
         self._named[decoded] = variable, wanted, required
 
     def match(self, query: str, local: bool) -> Optional[Dict[str, Any]]:
