@@ -242,13 +242,17 @@ def _preceded(unit: _Unit, text: str, after: _Readings) -> _Readings:
         elif position + 1 in after and (best is None or after[position + 1][0] < best[0]):
             best = (after[position + 1][0], position + 1)
         start = position - len(unit.prefix)
-        if best is not None and start >= 0 and text.startswith(unit.prefix, start):
+        if best is not None and start >= 0 and text.startswith(unit.prefix, start) and not _in_escape(text, start):
             found[start] = best
     if unit.optional:
         for position, (left_out, _) in after.items():
             if position not in found or left_out + 1 < found[position][0]:
                 found[position] = (left_out + 1, position)
     return found
+
+
+def _in_escape(text: str, position: int) -> bool:
+    return "%" in text[max(position - 2, 0):position]
 
 
 def _decoded(raw: str, local: bool = False, slashes: bool = False) -> Optional[str]:
