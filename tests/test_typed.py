@@ -43,6 +43,7 @@ from unittest import mock
 
 from mcp_ref import SchemaError
 from mcp_ref.lib.json_schema import Schema, compile_schema
+from mcp_ref.lib.typed import typed as module
 from mcp_ref.lib.typed.scalars import Unfit
 from mcp_ref.lib.typed.typed import plain, typed
 
@@ -155,6 +156,16 @@ class Tree(TypedDict):
     below: "List[Tree]"
 
 
+class Sum(TypedDict):
+    parts: List[Union["Sum", "Product"]]
+    kind: Literal["sum"]
+
+
+class Product(TypedDict):
+    parts: List[Union[Sum, "Product"]]
+    kind: Literal["product"]
+
+
 class Form:
     """A special form as typing_extensions has it."""
 
@@ -251,6 +262,17 @@ class BothWays(unittest.TestCase):
         with mock.patch.object(Schema, "is_valid", side_effect=AssertionError("validated again")):
             value = {"left": 1, "below": [{"right": "x", "below": [{"left": 2, "below": []}]}]}
             self.assertEqual(made.convert(value), Left(1, [Right("x", [Left(2, [])])]))
+
+    def test_nested_alternatives_are_not_written_twice_at_every_level(self):
+        bad, product = Left("no number", []), {"parts": [], "kind": "product"}
+        for _ in range(12):
+            bad = Left(1, [Right("x", [bad])])
+            product = {"parts": [product], "kind": "product"}
+        with mock.patch.object(module, "within", side_effect=module.within) as looked:
+            self.assertRaises(Unfit, typed(Left, "t", out=True).dump, bad)
+            self.assertEqual(typed(Product, "t", out=True).dump(product), product)
+        self.assertEqual(list(typed(Product, "t").dump(product)), ["parts", "kind"])
+        self.assertLess(looked.call_count, 500)
 
     def test_a_dataclass_comes_in_by_its_parameters_and_goes_out_by_its_fields(self):
         self.assertEqual(list(typed(Parcel, "t").schema["properties"]), ["name", "raw"])

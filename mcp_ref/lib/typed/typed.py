@@ -229,8 +229,7 @@ class Maker:
             raise failure
 
         def dump(value: Any) -> Any:
-            exact = [part for part, kind in zip(parts, kinds) if kind is type(value)]
-            for part in (*exact, *parts):
+            for _, part in sorted(zip(kinds, parts), key=lambda pair: pair[0] is not type(value)):
                 try:
                     return part.dump(value)
                 except Unfit:
@@ -376,8 +375,10 @@ class Maker:
             for name in required:
                 if name not in value:
                     raise Unfit("is required", name)
-            return {_key(name): within(name, parts[name].dump if name in parts else plain, member)
-                    for name, member in value.items()}
+            # what has no parts comes first, so that the wrong one of alternatives mostly fails before what it holds
+            names = sorted(value, key=lambda name: isinstance(value[name], (list, tuple, dict)))
+            written = {name: within(name, parts[name].dump if name in parts else plain, value[name]) for name in names}
+            return {_key(name): written[name] for name in value}
         return Typed(schema, convert, dump)
 
     def default_json(self, made: Typed, default: Any, at: At) -> Any:
