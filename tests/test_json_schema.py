@@ -363,6 +363,16 @@ class Bounds(Case):
             with self.quickly():
                 self.assertEqual(texts(schema, 1), ["arguments is too costly to validate against its schema"])
 
+    def test_alternatives_that_hold_themselves(self) -> None:
+        for keyword in ("anyOf", "oneOf"):
+            node = {keyword: [{"type": "object", "required": ["kind", "parts"], "properties": {
+                "kind": {"const": kind}, "parts": {"items": {"$ref": "#/$defs/node"}}}} for kind in ("sum", "product")]}
+            value: Any = {"kind": "product", "parts": []}
+            for _ in range(40):
+                value = {"kind": "product", "parts": [value]}
+            with self.quickly(10_000):
+                self.valid({"$ref": "#/$defs/node", "$defs": {"node": node}}, value)
+
     def test_a_schema_times_an_instance(self) -> None:
         with self.quickly():
             self.invalid({"items": {"allOf": [{"items": {"type": "integer"}}] * 4_500}}, [[1] * 100] * 1000)

@@ -40,9 +40,9 @@ class Schema:
         self._check = root.check
         self._scope = (root.resource,)
 
-    def _run(self, instance: Any) -> Optional[Failures]:
+    def _run(self, instance: Any, brief: bool) -> Optional[Failures]:
         try:
-            return self._check(instance, Run(instance, self._scope))
+            return self._check(instance, Run(instance, self._scope, brief))
         except Bounded as bound:
             return fail("", str(bound))
         except RecursionError:
@@ -50,11 +50,11 @@ class Schema:
 
     def is_valid(self, instance: Any) -> bool:
         """Whether a JSON value, as `json.loads` gives it, satisfies the schema."""
-        return self._run(instance) is None
+        return self._run(instance, True) is None
 
     def errors(self, instance: Any) -> List[Violation]:
         """The first violations (run.MAX_VIOLATIONS at most), none for a valid instance; raises nothing."""
-        found = self._run(instance)
+        found = self._run(instance, False)
         return [] if found is None else [Violation(path, message, keyword) for path, keyword, message in found]
 
 

@@ -15,7 +15,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set
 
 from ..text import cut
 from .assertions import Maker, Rules
-from .node import Link, Node, each, enter
+from .node import Link, Node, each, enter, tried
 from .run import JSON_TYPES, MAX_VIOLATIONS, Check, Failures, Run, at_names, enumerated, fail, join, sentence
 
 
@@ -55,6 +55,8 @@ def make_properties(node: Node, children: Dict[str, Node]) -> Rules:
                     if found is not None:
                         run.charge(len(found))
                         failures = join(failures, found, name)
+                        if run.brief:
+                            break
         return failures
 
     return {dict: rule}
@@ -66,7 +68,9 @@ def pattern_properties(node: Node, children: Dict[str, Node], members: Any, run:
     for pattern, child in children.items():
         matches = node.matchers[pattern]  # pays for the loop
         rows = [(name, item, child) for name, item in members.items() if matches(str(name), run)]
-        failures = join(failures, each(rows, run))
+        found = each(rows, run)
+        if found is not None:
+            failures = join(failures, found)
     return failures
 
 
@@ -94,12 +98,12 @@ def property_names(node: Node, child: Node, members: Any, run: Run) -> Optional[
     """`propertyNames`."""
     failures: Optional[Failures] = None
     for name in members:
-        found = child.check(name, run)
+        found = tried(child, name, run)
         if found is not None:
             run.charge(4)
             message = f"is not a property name that is allowed: it {found[0][2]}"
             failures = join(failures, at_names([name], "propertyNames", message))
-            if failures and len(failures) >= MAX_VIOLATIONS:
+            if run.brief or len(failures) >= MAX_VIOLATIONS:
                 break
     return failures
 
@@ -119,7 +123,7 @@ def further_items(node: Node, child: Node, items: Any, run: Run) -> Optional[Fai
 
 def contains(node: Node, child: Node, items: Any, run: Run) -> Optional[Failures]:
     """`contains`, with `minContains` and `maxContains`."""
-    passed = sum([child.check(item, run) is None for item in items])
+    passed = sum([tried(child, item, run) is None for item in items])
     least, most = node.keywords.get("minContains", 1), node.keywords.get("maxContains")
     if passed < least:
         what = "item that matches" if least == 1 else "items that match"
@@ -136,6 +140,8 @@ def all_of(checks: Sequence[Check], value: Any, run: Run) -> Optional[Failures]:
         found = check(value, run)
         if found is not None:
             failures = join(failures, found)
+            if run.brief:
+                break
     return failures
 
 
@@ -154,7 +160,7 @@ def any_of(node: Node, children: List[Node], value: Any, run: Run) -> Optional[F
     """`anyOf`."""
     reasons: List[Failures] = []
     for child in children:
-        found = child.check(value, run)
+        found = tried(child, value, run)
         if found is None:
             return None
         reasons.append(found)
@@ -163,7 +169,7 @@ def any_of(node: Node, children: List[Node], value: Any, run: Run) -> Optional[F
 
 def one_of(node: Node, children: List[Node], value: Any, run: Run) -> Optional[Failures]:
     """`oneOf`."""
-    reasons: List[Any] = [child.check(value, run) for child in children]
+    reasons: List[Any] = [tried(child, value, run) for child in children]
     passed = reasons.count(None)
     if passed > 1:
         return fail("oneOf", f"must match exactly one of the {len(children)} alternatives, but matches several")
@@ -182,12 +188,12 @@ def _none_of(keyword: str, reasons: List[Failures], run: Run) -> Failures:
 
 def not_(node: Node, child: Node, value: Any, run: Run) -> Optional[Failures]:
     """`not`."""
-    return fail("not", "must not match the schema in not") if child.check(value, run) is None else None
+    return fail("not", "must not match the schema in not") if tried(child, value, run) is None else None
 
 
 def if_(node: Node, condition: Node, value: Any, run: Run) -> Optional[Failures]:
     """`if`, `then`, `else`."""
-    branch: Optional[Node] = node.parts.get("then" if condition.check(value, run) is None else "else")
+    branch: Optional[Node] = node.parts.get("then" if tried(condition, value, run) is None else "else")
     return None if branch is None else branch.check(value, run)
 
 
@@ -250,16 +256,16 @@ def _mark_items(node: Node, items: Any, run: Run, seen: Set[Any], own: bool) -> 
     seen.update(range(len(items) if everything else min(len(node.parts.get("prefixItems", ())), len(items))))
     if "contains" in node.parts:
         child = node.parts["contains"]
-        seen.update([at for at, item in enumerate(items) if child.check(item, run) is None])
+        seen.update([at for at, item in enumerate(items) if tried(child, item, run) is None])
 
 
 def _applied(node: Node, value: Any, run: Run) -> Iterator[Node]:
     """The subschemas that apply to the value itself and pass."""
     parts = node.parts
     yield from parts.get("allOf", ())
-    yield from [child for child in parts.get("anyOf", []) + parts.get("oneOf", []) if child.check(value, run) is None]
+    yield from [child for child in parts.get("anyOf", []) + parts.get("oneOf", []) if tried(child, value, run) is None]
     if "if" in parts:
-        holds = parts["if"].check(value, run) is None
+        holds = tried(parts["if"], value, run) is None
         yield from [parts[keyword] for keyword in (("if", "then") if holds else ("else",)) if keyword in parts]
     if isinstance(value, dict):
         yield from [child for name, child in parts.get("dependentSchemas", {}).items() if name in value]

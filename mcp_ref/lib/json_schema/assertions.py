@@ -188,7 +188,8 @@ def make_dependent_required(node: Node, value: Any) -> Rules:
             if name in members:
                 run.charge(4 + len(names))
                 missing = [other for other in names if other not in members]
-                failures = join(failures, at_names(missing, "dependentRequired", message))
+                if missing:
+                    failures = join(failures, at_names(missing, "dependentRequired", message))
         return failures
 
     return {dict: rule}

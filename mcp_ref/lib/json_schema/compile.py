@@ -269,6 +269,8 @@ def _checker(table: Dict[type, Tuple[Check, ...]]) -> Check:
             found = rule(value, run)
             if found is not None:
                 failures = join(failures, found)
+                if run.brief:
+                    break
         return failures
 
     return check

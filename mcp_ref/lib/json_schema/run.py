@@ -73,12 +73,14 @@ def sentence(root: str, path: Path, message: str) -> str:
 class Run:
     """The state of one validation: steps left, depth of references, resources entered, outermost first.
 
+    brief: whether one failure is enough, since it only matters whether there is any (see node.tried).
     keys: the comparable forms so far of arrays and objects, by identity.
     """
 
-    __slots__ = ("left", "depth", "scope", "instance", "keys")
+    __slots__ = ("left", "depth", "scope", "instance", "brief", "keys")
 
-    def __init__(self, instance: Any, scope: Tuple[Any, ...] = ()) -> None:
+    def __init__(self, instance: Any, scope: Tuple[Any, ...] = (), brief: bool = False) -> None:
+        self.brief = brief
         self.left = MAX_STEPS
         self.depth = 0
         self.scope = scope
@@ -108,16 +110,16 @@ def fail(keyword: str, message: str) -> Failures:
     return (((), keyword, message),)
 
 
-def at_names(names: Sequence[Any], keyword: str, message: str) -> Optional[Failures]:
+def at_names(names: Sequence[Any], keyword: str, message: str) -> Failures:
     """The failures of the members of these names, all for the same reason."""
-    return tuple([((name,), keyword, message) for name in names[:MAX_VIOLATIONS]]) or None
+    return tuple([((name,), keyword, message) for name in names[:MAX_VIOLATIONS]])
 
 
-def join(failures: Optional[Failures], found: Optional[Failures], *key: Key) -> Optional[Failures]:
+def join(failures: Optional[Failures], found: Failures, *key: Key) -> Failures:
     """The failures so far and those found, in the member `key` if it is given; no more than are reported."""
-    if found and key:
+    if key:
         found = tuple([(key + path, keyword, message) for path, keyword, message in found])
-    return (failures + found)[:MAX_VIOLATIONS] if failures and found else failures or found
+    return (failures + found)[:MAX_VIOLATIONS] if failures else found
 
 
 def json_type(value: Any) -> Optional[type]:
