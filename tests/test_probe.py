@@ -167,6 +167,7 @@ class Portable(unittest.TestCase):
             ({"properties": {"a/b~": False, "type": {"type": "string"}}}, ["/properties/a~1b~0"]),
             ({"items": {}}, ["/items"]), ({"items": [True]}, ["/items/0"]), ({"prefixItems": [{}]}, ["/prefixItems/0"]),
             ({"anyOf": [{"not": {"type": ["null"]}}]}, ["/anyOf/0/not/type"]),
+            ({"contentSchema": {}, "dependencies": {"a": ["b"], "c": True}}, ["/contentSchema", "/dependencies/c"]),
             ({"$defs": {"a": {"additionalProperties": {"properties": {"b": True}}}}},
              ["/$defs/a/additionalProperties/properties/b"]), (None, []), (7, []), ({"properties": 7, "anyOf": {}}, []))
         for schema, pointers in cases:

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import count, repeat
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from ..text import cut
 from .assertions import Maker, Rules
 from .node import Link, Node, each, enter, tried
-from .run import JSON_TYPES, MAX_VIOLATIONS, Check, Failures, Run, at_names, enumerated, fail, join, sentence
+from .run import JSON_TYPES, MAX_VIOLATIONS, Check, Failures, Path, Run, at_names, enumerated, fail, join, sentence
 
 
 def reference(node: Node, link: Link, value: Any, run: Run) -> Optional[Failures]:
@@ -96,16 +96,15 @@ def make_additional_properties(node: Node, child: Node) -> Rules:
 
 def property_names(node: Node, child: Node, members: Any, run: Run) -> Optional[Failures]:
     """`propertyNames`."""
-    failures: Optional[Failures] = None
+    failures: List[Tuple[Path, str, str]] = []
     for name in members:
         found = tried(child, name, run)
         if found is not None:
-            run.charge(4)
             message = f"is not a property name that is allowed: it {found[0][2]}"
-            failures = join(failures, at_names([name], "propertyNames", message))
+            failures.append(((name,), "propertyNames", message))
             if run.brief or len(failures) >= MAX_VIOLATIONS:
                 break
-    return failures
+    return tuple(failures) or None
 
 
 def prefix_items(node: Node, children: List[Node], items: Any, run: Run) -> Optional[Failures]:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import Any, Iterator, Mapping, Tuple
 
-_ONE = ("items", "contains", "not", "if", "then", "else", "propertyNames")
+from .dialects import LEGACY, MODERN
+
+_PLACES = {**LEGACY.places, **MODERN.places}
+_LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
 _REST = ("additionalProperties", "unevaluatedProperties", "additionalItems", "unevaluatedItems")
-_MANY = ("anyOf", "oneOf", "allOf", "prefixItems")
-_NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 _LIMIT = 50
 """Levels that are looked at; what is deeper is hard for everybody."""
 
@@ -34,14 +35,12 @@ def hard_to_port(schema: Any, pointer: str = "", level: int = 0) -> Iterator[Tup
 
 def _within(schema: Mapping[str, Any]) -> Iterator[Tuple[str, Any]]:
     for word, value in schema.items():
-        if word in _ONE and isinstance(value, (bool, Mapping)):
-            yield f"/{word}", value
-        elif word in _REST and isinstance(value, Mapping) and value:
-            yield f"/{word}", value
-        elif word in (*_MANY, "items") and isinstance(value, list):
+        if word in _PLACES and isinstance(value, list):
             yield from ((f"/{word}/{number}", each) for number, each in enumerate(value))
-        elif word in _NAMED and isinstance(value, Mapping):
+        elif _PLACES.get(word) and isinstance(value, Mapping):
             yield from ((f"/{word}/{_token(name)}", each) for name, each in value.items())
+        elif _PLACES.get(word) is False and word not in _LISTS and not (word in _REST and value in (True, False, {})):
+            yield f"/{word}", value
 
 
 def _token(name: Any) -> str:
