@@ -75,6 +75,16 @@ class AtTheEdge(unittest.TestCase):
         self.assertIn(b"event: endpoint", second.opening)
         self.assertNotEqual(first.opening, second.opening)
 
+    def test_only_who_names_an_event_stream_begins_one_without_a_session(self):
+        for accept in ("*/*", "text/*", "text/html, */*;q=0.8", "text/event-stream;q=0, */*", ""):
+            answer = get(self.server, accept=accept)
+            self.assertEqual((answer.status, answer.stream), (406, None), accept)
+            self.assertIn(b"text/event-stream", answer.body)
+        self.assertEqual(len(self.server.state.sessions), 1)
+        begun = get(self.server, accept="application/json, text/event-stream").stream
+        self.assertIn(b"event: endpoint", begun.opening)
+        self.assertEqual(get(self.server, accept="*/*", mcp_session_id=self.client.session).status, 200)
+
     def test_a_stream_ends_with_the_token_that_it_was_opened_with(self):
         over = time.time() + 60
         session = self.server.state.sessions.find(self.client.session, "")

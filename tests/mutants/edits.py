@@ -58,6 +58,8 @@ LADDER: Edits = [
     ('state.era != "modern" and state.legacy_sessions and', 'state.era != "modern" and'),
     (' and length is None and head.method == "POST":', " and length is None:"),
     ('state.era == "modern" or not named_session(head)[1]', "True"),
+    ("(EVENT_STREAM,), by_name=begins)", "(EVENT_STREAM,))"),
+    ("(EVENT_STREAM,), by_name=begins)", "(EVENT_STREAM,), by_name=True)"),
     ('    if head.method == "GET" and not accepts(', "    if False and not accepts("),
     ('state.era != "modern" and (response or', "(response or"),
     ("(response or type(message) is list) or", "(type(message) is list) or"),
@@ -190,8 +192,8 @@ LIB_MEDIA: Edits = [
     (" else 0.0", " else 1.0"),
     ("        weight = 1.0", "        weight = 0.0"),
     (" or named[0] <= 0:", ":"),
-    (', wanted.split("/")[0] + "/*", "*/*") if', ', "*/*") if'),
-    (', "*/*") if', ") if"),
+    (', wanted.split("/")[0] + "/*", "*/*")', ', "*/*")'),
+    (', "*/*")', ")"),
     ('(wanted, wanted.split("/")[0] + "/*", "*/*")', '("*/*", wanted.split("/")[0] + "/*", wanted)'),
     ("if not named or named", "if named and named"),
     ("(?:0(?:", "(?:[0-9]+(?:"),
@@ -910,7 +912,7 @@ EDITS: Dict[str, Tuple[str, Edits]] = {
     "transports/outbox.py": ("test_stdio_edges test_stdio.AtOnce test_stdio.SlowReader test_stdio.Framing "
         "test_stdio.Subscriptions test_stdio.BothEras test_stdio.TheEnd test_stdio.Streams", TRANSPORTS_OUTBOX),
     "ladder.py": ("test_ladder test_era_routing test_mirrors test_lists test_authorization test_client_memory "
-        "test_base test_request_scoped test_tools test_trace test_http_server", LADDER),
+        "test_base test_request_scoped test_tools test_trace test_http_server test_legacy_edges", LADDER),
     "explain.py": ("test_trace test_ladder", EXPLAIN),
     "base/versioning.py": ("test_ladder test_lists test_base test_request_scoped", BASE_VERSIONING),
     "base/meta.py": ("test_ladder test_base test_mrtr test_request_scoped test_tools test_lists", BASE_META),
