@@ -193,6 +193,8 @@ class Sizes(unittest.TestCase):
 
 
 class Outlet:
+    stopping = False
+
     def __init__(self):
         self.sent = []
 
@@ -201,6 +203,8 @@ class Outlet:
 
 
 class Gone:
+    stopping = False
+
     def send(self, message):
         raise Cancelled()
 

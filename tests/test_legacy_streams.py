@@ -136,6 +136,29 @@ class Posts(Wire):
             self.assertIn("the server stops", answer["result"]["content"][0]["text"])
             self.assertIs(answer["result"]["isError"], True)
 
+    def test_what_is_asked_of_a_client_while_the_server_stops_fails_at_once(self):
+        server, go = Server("s", "1", logging=True), threading.Event()
+
+        @server.tool
+        def slow(ctx) -> str:
+            ctx.log("info", "begun")
+            go.wait(10)
+            return ctx.elicit("Who?", {"name": {"type": "string"}})["name"]
+
+        self.begin(server, limits=Limits(grace=60))
+        client = self.call("slow", id="q")
+        client.head()
+        self.event(client)
+        self.event(client)
+        stopping = threading.Thread(target=self.http.stop)
+        stopping.start()
+        self.until(lambda: self.http.socket.fileno() < 0)
+        self.http.loop.call_soon(go.set)  # once the streams have been told
+        stopping.join(30)
+        self.assertFalse(stopping.is_alive())
+        ((_, answer),) = Leaving.rest_of(self, client)
+        self.assertIn("the server stops", answer["result"]["content"][0]["text"])
+
     def test_questions_hold_no_thread(self):
         """More of them than there are threads for handlers, all waiting."""
         self.begin(limits=Limits(handlers=2))

@@ -101,14 +101,17 @@ class Session:
     def ask(self, outlet: Any, question: Mapping[str, Any], hear: Hear) -> int:
         """Send a request by `outlet.send`; its id.
 
-        hear: given the response, once and from any thread, or an error in its place after PATIENCE. Raises Cancelled
-        where there is nobody to ask.
+        hear: given the response, once and from any thread, or an error in its place after PATIENCE, and at once where
+        the server stops. Raises Cancelled where there is nobody to ask.
         """
         with self.hub.lock:
             self._count += 1
             id, crowded = self._count, len(self._asked) >= MAX_ASKED
             self._asked[id] = outlet, hear
             self.hub.wait(self, id)
+        if outlet.stopping:  # asked only now that it is known above: whichever comes second, this or give_up, sees it
+            self.give_up(outlet)
+            return id
         try:
             if crowded or outlet.send({"jsonrpc": "2.0", "id": id, **question}) is False:
                 self.answered(_failed(id, "it cannot be asked now, for it is asked too much already"))

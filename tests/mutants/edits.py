@@ -602,6 +602,7 @@ LEGACY_SESSIONS: Edits = [
     ("self.hub.held + octets <= MAX_HELD", "True"),
     ("            if there is outlet:", "            if False:"),
     ("            if there is outlet:", "            if True:"),
+    ("        if outlet.stopping:", "        if False:"),
     ("secrets.token_urlsafe(16)", "secrets.token_urlsafe(8)"),
     ("secrets.token_urlsafe(16)", 'str(len(self._by_id))'),
     ("LIMIT, TTL = 10_000, 3600.0", "LIMIT, TTL = 10_000, 36_000.0"),
@@ -773,7 +774,9 @@ LEGACY_CLIENT: Edits = [
 ]
 
 LEGACY_OUTLET: Edits = [
-    ("open(partial(self.session.give_up, self))", "open()"),
+    ("streams.open(self.give_up)", "streams.open()"),
+    ("        self.stopping = True\n", ""),
+    ("        self.session.give_up(self)\n", ""),
     ("            self._headers = ((", "            (("),
     ("            for each in self._answers:\n                self._stream.put(encode(each))\n", ""),
     ("stream.put(encode(message), self.left == 0)", "stream.put(encode(message))"),
