@@ -370,6 +370,37 @@ class Resumed(Wire):
         self.session = None
         self.assertEqual(self.get("1-1").response().status, 400)
 
+    def test_a_question_that_is_not_kept_any_more(self):
+        self.begin()
+        with mock.patch.object(streams, "MAX_KEPT", 1):
+            client = self.call("ask", id=7)
+            client.head()
+            self.event(client)
+            question = self.event(client)[1]
+            self.assertEqual(self.get("1-0").response().status, 400)
+        back = self.get("1-1")
+        self.assertEqual(back.head().status, 200, "it was heard")
+        self.answer(question, accept(name="Bo"))
+        self.assertEqual(self.event(back)[1]["id"], 7)
+
+    def test_somebody_waits_for_questions_and_answers(self):
+        self.begin(version="2025-03-26")
+        client = self.send([{"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": name}}
+                            for id, name in ((1, "echo"), (2, "work"), (3, "echo"))])
+        client.head()
+        self.rest(client)
+        self.assertEqual(self.kept(), [(1, True), (None, False), (2, True), (3, True)])
+        self.begin()
+        client = self.call("ask", id=4)
+        client.head()
+        self.event(client)
+        self.event(client)
+        self.assertEqual(self.kept(), [(1, True)])
+
+    def kept(self):
+        events = self.mcp.state.sessions.find(self.session, "").streams.by_number[1].events
+        return [(json.loads(each).get("id"), each.awaited) for each in events]
+
     def test_only_that_stream_and_only_once(self):
         self.begin()
         first, second = self.call("ask", id=1), self.call("ask", id=2)

@@ -63,7 +63,7 @@ class Outlet:
         with self._lock:
             stream = self._opened()
         if stream is not None:
-            stream.put(encode(message))
+            stream.put(encode(message), awaited="id" in message)
         elif self._request.stream is None and self._notify is not None and self.session.kept:
             self._notify(message)
         else:
@@ -77,7 +77,7 @@ class Outlet:
             self._stream = self.session.streams.open(self.give_up)
             self._reader = self._stream.reader_from()
             for each in self._answers:
-                self._stream.put(encode(each))
+                self._stream.put(encode(each), awaited=True)
             turn(self._reader)
         return self._stream
 
@@ -92,7 +92,7 @@ class Outlet:
             self.left -= 1
             stream, by_channel = self._stream, self.late and self._stream is None
             if stream is not None and message is not None:
-                stream.put(encode(message), self.left == 0)
+                stream.put(encode(message), self.left == 0, awaited=True)
             elif stream is not None and self.left == 0:
                 stream.finish()
             elif message is not None and not by_channel:

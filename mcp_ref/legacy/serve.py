@@ -29,6 +29,7 @@ from ..ladder import frame, is_response
 from ..lib.strict_json import encode
 from ..lib.text import shown
 from ..patterns.notifications import CANCELLED, Cancelled
+from ..patterns.subscriptions import LIST_CHANGED, RESOURCE_UPDATED
 from ..server.invoke import Asks, principal_name
 from ..server.state import State
 from ..transports.endpoint import EVENT_STREAM
@@ -36,7 +37,7 @@ from .http_sse import Channel
 from .lifecycle import OWN, call, kept, phase, prepare
 from .outlet import Outlet
 from .revisions import V2503, notification, result
-from .sessions import Session
+from .sessions import Session, change
 from .shim import Conversation, Outcome, attempt, converse
 
 MAX_UNDER_WAY = 100
@@ -148,6 +149,11 @@ def _listen(state: State, request: Request) -> Answer:
         stream = None if session is None else session.streams.resumed(last)
         if stream is None:
             raise refusal(400, "bad request", "Last-Event-ID names no event of a stream that can be resumed")
+        assert session is not None
+        if stream.gap:
+            log.info("a stream is taken up again, and some of what came after %s is not kept any more", last)
+            if stream.stream.number == 0:
+                _catch_up(state, session)
     else:
         assert session is not None
         stream = session.streams.standalone().only_reader()
@@ -156,6 +162,15 @@ def _listen(state: State, request: Request) -> Answer:
         state.sessions.listening[session] = None
     stream.expires = request.principal.get("exp") if isinstance(request.principal, Mapping) else None
     return Answer(200, content_type=EVENT_STREAM, stream=stream)
+
+
+def _catch_up(state: State, session: Session) -> None:
+    """Tell that all may have changed that the client is told of: some of what was told is lost, which, nobody knows."""
+    for method in LIST_CHANGED.values():
+        if state.capabilities.get(method.split("/")[1], {}).get("listChanged"):
+            session.tell(change(method))
+    for uri in session.uris or ():
+        session.tell(change(RESOURCE_UPDATED, uri))
 
 
 class Exchange:

@@ -242,7 +242,7 @@ class Sessions:
     def publish(self, method: str, uri: Optional[str] = None) -> None:
         """Tell every client that listens, and follows `uri` where one is given."""
         if self.listening:
-            message = {"jsonrpc": "2.0", "method": method, **({} if uri is None else {"params": {"uri": uri}})}
+            message = change(method, uri)
             for session in list(self.listening):
                 if session.hears(method, uri):
                     session.tell(message)
@@ -271,6 +271,11 @@ class Sessions:
                 time.sleep(min(left, 1.0))
             else:
                 first[0].lapse(first[1])
+
+
+def change(method: str, uri: Optional[str] = None) -> Dict[str, Any]:
+    """The notification of a change. uri: of the resource that was updated."""
+    return {"jsonrpc": "2.0", "method": method, **({} if uri is None else {"params": {"uri": uri}})}
 
 
 def unknown() -> Any:

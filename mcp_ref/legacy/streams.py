@@ -1,9 +1,11 @@
 """basic/transports of 2025-11-25, Resumability and Redelivery: event streams that outlive their connection.
 
 A Stream is what the server says in answer to one POST, or, as number 0, on the one GET stream of a session. Its events
-are numbered, `<stream>-<number>`, and kept, within bounds, for a client that comes back with Last-Event-ID. A Reader is
-one connection on which a stream is read; it may leave, or be sent away, and the stream goes on and is kept. One stream
-has one reader at most, so that no message is sent twice.
+are numbered, `<stream>-<number>`, and kept, within bounds, for a client that comes back with Last-Event-ID. Where a
+request or a response is not kept any more that comes after that event, the stream cannot be taken up again there, since
+somebody would wait for it in vain; a notification may be missing. A Reader is one connection on which a stream is read;
+it may leave, or be sent away, and the stream goes on and is kept. One stream has one reader at most, so that no message
+is sent twice.
 
 All of it changes under the lock of Kept, which no call holds for long; a reader's `wake` is called with it held.
 """
@@ -36,9 +38,10 @@ def _nothing() -> None:
 
 
 class Event(bytes):
-    """A message, as JSON. number: its place in its stream, from 1."""
+    """A message, as JSON. number: its place in its stream, from 1. awaited: whether somebody waits for it."""
 
     number: int
+    awaited: bool
 
 
 class Kept:
@@ -83,10 +86,13 @@ class Streams:
     def resumed(self, last_event_id: str) -> "Optional[Reader]":
         """What goes on after that event, on the stream that it was of; None where there is no such stream any more."""
         match = _EVENT_ID.fullmatch(last_event_id)
-        stream = None if match is None else self.by_number.get(int(match[1]))
-        if match is None or stream is None or int(match[2]) > stream.count:
+        if match is None:
             return None
-        return stream.reader_from(int(match[2]))
+        with self.kept.lock:
+            stream, number = self.by_number.get(int(match[1])), int(match[2])
+            if stream is None or not stream.lost <= number <= stream.count:
+                return None
+            return stream.read_from(number)
 
     def keep(self, stream: "Stream", event: Event) -> None:
         """Keep an event, and no more than the bounds allow; with the lock held."""
@@ -109,7 +115,11 @@ class Streams:
 
     def _drop(self) -> None:
         stream = self._order.popleft()
-        cost = len(stream.events.popleft()) + COST
+        event = stream.events.popleft()
+        stream.dropped = event.number
+        if event.awaited:
+            stream.lost = event.number
+        cost = len(event) + COST
         self._octets -= cost
         self.kept.octets -= cost
         if not self._order:
@@ -134,21 +144,23 @@ class Streams:
 class Stream:
     """One stream. count: of its events so far. over: whether the last one was sent. events: those kept, in order.
 
+    dropped, lost: the number of the last event that is not kept any more, and of the last such that somebody waits for.
     give_up: has whoever waits for the client wait no longer, and answer.
     """
 
-    __slots__ = ("number", "count", "over", "reader", "events", "streams", "give_up")
+    __slots__ = ("number", "count", "dropped", "lost", "over", "reader", "events", "streams", "give_up")
 
     def __init__(self, streams: Streams, number: int, give_up: Callable[[], None] = _nothing) -> None:
         self.streams, self.number, self.give_up = streams, number, give_up
-        self.count = 0
+        self.count = self.dropped = self.lost = 0
         self.over = False
         self.reader: Optional[Reader] = None
         self.events: Deque[Event] = collections.deque()
 
-    def put(self, data: bytes, last: bool = False) -> None:
+    def put(self, data: bytes, last: bool = False, awaited: bool = False) -> None:
         """Say something, to the reader that there is and to one that comes later. last: whether nothing follows."""
         event = Event(data)
+        event.awaited = awaited
         with self.streams.kept.lock:
             if self.over:
                 return
@@ -172,21 +184,23 @@ class Stream:
             if self.reader is not None:
                 self.reader.leave()
 
-    def reader_from(self, number: Optional[int] = None) -> "Reader":
-        """A reader of what comes after the event of that number, None for what is yet to come; one there is leaves."""
+    def reader_from(self) -> "Reader":
+        """A reader of what is yet to come; one that there is leaves."""
         with self.streams.kept.lock:
-            return self._reader(number)
+            return self.read_from(None)
 
     def only_reader(self) -> "Optional[Reader]":
         """A reader of what is yet to come; None where there is one."""
         with self.streams.kept.lock:
-            return None if self.reader is not None else self._reader(None)
+            return None if self.reader is not None else self.read_from(None)
 
-    def _reader(self, number: Optional[int]) -> "Reader":
+    def read_from(self, number: Optional[int]) -> "Reader":
+        """A reader of what comes after the event of that number, None for what is yet to come; with the lock held."""
         if self.reader is not None:
             self.reader.leave()
         missed = [] if number is None else [event for event in self.events if event.number > number]
         made = Reader(self, missed)
+        made.gap = number is not None and number < self.dropped
         if number is None and self.streams.primed:
             made.opening = b"id: %d-%d\nretry: %d\ndata: \n\n" % (self.number, self.count, RETRY)
         if self.over:
@@ -200,13 +214,15 @@ class Stream:
 class Reader:
     """A connection that reads a stream: what a transport takes messages from, as from a Subscription.
 
-    opening: octets that it begins with. wake, overrun, ended, expires: as in patterns.subscriptions.Subscription.
+    opening: octets that it begins with. gap: whether it lacks events that are not kept any more. wake, overrun, ended,
+    expires: as in patterns.subscriptions.Subscription.
     """
 
-    __slots__ = ("opening", "wake", "overrun", "ended", "expires", "stream", "_waiting", "_size")
+    __slots__ = ("opening", "gap", "wake", "overrun", "ended", "expires", "stream", "_waiting", "_size")
 
     def __init__(self, stream: Stream, waiting: List[Event]) -> None:
         self.opening = b""
+        self.gap = False
         self.wake: Optional[Callable[[], None]] = None
         self.overrun = self.ended = False
         self.expires: Optional[float] = None
