@@ -271,7 +271,15 @@ class Questions(unittest.TestCase):
             session.ask(self.outlet, self.question, lambda response: (self.heard.append(response), heard.set()))
             self.assertTrue(heard.wait(20))
         self.assertIn("0.05 seconds", self.heard[0]["error"]["message"])
+        self.assertEqual(self.outlet.sent[1:], [
+            {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}])
         session.answered({"id": 1, "result": {}})
+        self.assertEqual(len(self.heard), 1)
+
+    def test_a_question_whose_client_has_gone_lapses_too(self):
+        id = self.ask()
+        with mock.patch.object(self.outlet, "send", Gone().send):
+            self.session.lapse(id)
         self.assertEqual(len(self.heard), 1)
 
     def test_a_session_that_is_not_kept_declares_nothing(self):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
+from contextlib import suppress
 from itertools import islice
 from typing import Any, Callable, Dict, List, Mapping, Optional, Set, Tuple
 
@@ -134,8 +135,12 @@ class Session:
             asked[1](dict(message))
 
     def lapse(self, id: int) -> None:
-        """The time to answer a question is over."""
-        self.answered(_failed(id, f"it has not answered within {PATIENCE:g} seconds"))
+        """The time to answer a question is over, which the client is told."""
+        asked = self._forget(id)
+        if asked is not None:
+            with suppress(Cancelled):
+                asked[0].send(_withdrawal(id))
+            asked[1](_failed(id, f"it has not answered within {PATIENCE:g} seconds"))
 
     def give_up(self, outlet: Any) -> None:
         """The server stops, and waits for no answer to what it asked there."""
@@ -147,7 +152,7 @@ class Session:
         """Nobody waits for that answer any more, which the client is told. Raises Cancelled where there is nobody."""
         asked = self._forget(id)
         if asked is not None:
-            asked[0].send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
+            asked[0].send(_withdrawal(id))
 
     def _forget(self, id: Any) -> Optional[Tuple[Any, Hear]]:
         if type(id) is not int:
@@ -183,6 +188,10 @@ class Session:
             self._streams.end()
         if self.channel is not None and self.id:
             self.channel.close()
+
+
+def _withdrawal(id: RequestId) -> Dict[str, Any]:
+    return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}
 
 
 def _failed(id: int, why: str) -> Dict[str, Any]:
