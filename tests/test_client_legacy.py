@@ -700,6 +700,23 @@ class Listening(LegacyCase):
                              ["s1", "s2"])
             heard.close()
 
+    def test_what_cannot_be_followed_any_more_ends_for_who_listens_and_fails_no_call(self) -> None:
+        streams, lost, known = iter([Stream(), Stream()]), iter(range(1)), iter(range(2))
+        sessions = (f"s{number}" for number in itertools.count(1))
+        answers = {"GET": lambda seen: next(streams)(seen), "resources/unsubscribe": message({"result": {}}),
+                   "resources/subscribe": lambda seen: (
+                       error(-32002) if next(known, None) is None else message({"result": {}}))(seen),
+                   "initialize": lambda seen: initialized(session=next(sessions), **self.CAPABILITIES)(seen),
+                   "tools/call": lambda seen: (raw(404, b"") if next(lost, None) == 0 else LISTED["tools/call"])(seen)}
+        with self.session(answers) as (_, client):
+            with client.listen(tools=True) as other, client.listen(uris=["x://a", "x://b"]) as heard:
+                with self.assertLogs("mcp_ref", "WARNING"):
+                    self.assertEqual(client.call_tool("t")["content"][0]["text"], "ok")
+                self.assertEqual(next(other)["method"], "notifications/tools/list_changed")
+                for _ in range(2):
+                    self.assertEqual(next(heard)["method"], "notifications/resources/updated")
+                self.assertRaises(BrokenOff, next, heard)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -784,6 +784,10 @@ LEGACY_CLIENT: Edits = [
     ("            if wanted:\n", "            if True:\n"),
     ("if not name.startswith(reserved.PREFIX)", "if True"),
     ("            if self._way.session != session:\n                return\n", ""),
+    ("        except ProtocolError as error:\n            log.warning(\"%s does not tell",
+     "        except KeyError as error:\n            log.warning(\"%s does not tell"),
+    ("                if uri in feed.uris:\n", "                if True:\n"),
+    ("                    feed.hang_up()\n", "                    pass\n"),
 ]
 
 LEGACY_OUTLET: Edits = [
