@@ -348,6 +348,26 @@ class Resumed(Wire):
         [(id, answer)] = self.rest(back)
         self.assertEqual((id, answer["id"], answer["result"]["content"][0]["text"]), ("1-1", 3, "long enough"))
 
+    def test_a_stream_that_the_handler_lets_go_in_a_later_round(self):
+        server = Server("s", "1")
+
+        @server.tool
+        def long(ctx) -> str:
+            name = ctx.elicit("Who?", {"name": {"type": "string"}})["name"]
+            ctx.close_stream()
+            return name
+
+        self.begin(server)
+        client = self.call("long", id=3)
+        client.head()
+        self.event(client)
+        self.answer(self.event(client)[1], accept(name="Bo"))
+        self.assertEqual(Leaving.rest_of(self, client), [])
+        back = self.get("1-1")
+        back.head()
+        [(id, answer)] = self.rest(back)
+        self.assertEqual((id, answer["result"]["content"][0]["text"]), ("1-2", "Bo"))
+
     def test_others_are_not_sent_away(self):
         server = Server("s", "1")
 
@@ -362,6 +382,21 @@ class Resumed(Wire):
         client.request(message("tools/call", {"name": "long"}))
         self.assertEqual(client.response().json["result"]["content"][0]["text"], "short")
         client.socket.close()
+
+    def test_a_thread_left_behind_lets_nothing_go(self):
+        server, behind = Server("s", "1"), []
+
+        @server.tool
+        def leave(ctx) -> str:
+            behind.append(ctx.close_stream)
+            return "left"
+
+        self.begin(server)
+        client = self.call("leave")
+        self.assertEqual(client.response().json["result"]["content"][0]["text"], "left")
+        behind[0]()
+        client.send(self.octets("POST", body=json.dumps(message("tools/list", id=2)).encode()))
+        self.assertEqual(client.response().json["id"], 2)
 
     def test_what_cannot_be_resumed(self):
         self.begin()

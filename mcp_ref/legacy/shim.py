@@ -220,7 +220,7 @@ class Conversation:
         if self._over:
             return
         self._request.params = {**self._request.params, "inputResponses": self._answers}
-        self._request.notify = self._report
+        self._request.notify, self._request.outlet = self._report, self._outlet
         try:
             outcome = attempt(self._state, self._request, self._session)
         except HTTPError:
