@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 import threading
 import time
 import unittest
@@ -253,6 +254,27 @@ class Requests(LegacyCase):
             client.call_tool("t", on_progress=lambda progress, *_: heard.append(progress))
             stream.end()
         self.assertEqual(heard, [1, "beside", 2, "ahead"])
+
+    def test_batches_are_received(self) -> None:
+        heard: List[Any] = []
+        stream = Stream()
+
+        def answer(seen: Seen) -> Answer:
+            stream.send(json.dumps([note("message", level="info", data=number) for number in (1, 2)]))
+            self.eventually(lambda: len(heard) == 2)
+            ahead = [note("message", level="info", data=3), {"jsonrpc": "2.0", "id": 1, "method": "ping"}]
+            return events(ahead, [{"jsonrpc": "2.0", "id": seen.message["id"], "result": {"content": []}}])(seen)
+
+        def listed(seen: Seen) -> Answer:
+            answered = {"jsonrpc": "2.0", "id": seen.message["id"], "result": {"tools": []}}
+            return raw(200, json.dumps([answered]).encode())(seen)
+
+        with self.session({"initialize": initialized("2025-03-26"), "GET": stream, "tools/call": answer,
+                           "tools/list": listed}, on_log=lambda level, data, _: heard.append(data)) as (stub, client):
+            self.assertEqual((client.call_tool("t"), client.list_tools()), ({"content": []}, []))
+            stream.end()
+        self.assertEqual(heard, [1, 2, 3])
+        self.assertEqual([seen.message["result"] for seen in self.of(stub, "response")], [{}])
 
     def test_log_messages_are_asked_for_where_there_are_any(self) -> None:
         for capabilities, options, levels in (({"logging": {}}, {"log_level": "error"}, ["error"]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import threading
 from typing import Any, Dict, List, Optional
 from unittest import mock
@@ -114,6 +115,20 @@ class OverSSE(ClientCase):
                 while "response" not in self.methods():
                     threading.Event().wait(0.005)
         self.assertIn({"jsonrpc": "2.0", "id": 1, "result": {"roots": []}}, self.server.heard)
+
+    def test_batches_are_received(self) -> None:
+        self.server.results["tools/call"] = None
+
+        def script(seen: Seen) -> Answer:
+            if asked(seen) == "tools/call":
+                self.server.stream.send(json.dumps([
+                    {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"},
+                    {"jsonrpc": "2.0", "id": seen.message["id"], "result": {"content": []}}]))
+            return self.server(seen)
+
+        with self.talk(script, era="auto") as (_, client), client.listen(tools=True) as heard:
+            self.assertEqual(client.call_tool("t"), {"content": []})
+            self.assertEqual(next(heard)["method"], "notifications/tools/list_changed")
 
     def test_a_question_with_the_id_of_a_request_is_no_answer_to_it(self) -> None:
         self.server.results["tools/call"] = None

@@ -147,7 +147,7 @@ class Streamable(Way):
                stack: ExitStack) -> Iterator[Any]:
         while True:
             try:
-                for message in messages:
+                for message in _apart(messages):
                     yield message
                     if not isinstance(message, dict) or "method" not in message:
                         return
@@ -171,7 +171,7 @@ class Streamable(Way):
         fields = {"Accept": EVENT_STREAM, **self._fields, **({"Last-Event-ID": cursor} if cursor else {})}
         with self._http.exchange("GET", None, fields, deadline) as (exchange, response):
             exchange.heard(cursor or None, None)
-            yield exchange, _decoded(self._http, exchange, self._http.events(exchange, response))
+            yield exchange, _apart(_decoded(self._http, exchange, self._http.events(exchange, response)))
 
     def open(self, deadline: Deadline) -> None:
         """Open the GET stream, and wait until it is there, or the server has said that it has none."""
@@ -299,7 +299,7 @@ class OverSSE(Shared):
             self.place = self._same_origin(first.data)
             self._exchange.deadline = Silence(MAX_SECONDS)
             self._stack = stack.pop_all()
-        messages = _decoded(http, self._exchange, events)
+        messages = _apart(_decoded(http, self._exchange, events))
         threading.Thread(target=self._read, args=(messages,), name="mcp-sse", daemon=True).start()
 
     def _same_origin(self, data: bytes) -> str:
@@ -375,6 +375,12 @@ class _Call:
 def _key(message: Message) -> Any:
     """What a request and its response have in common: the id, its JSON type included."""
     return type(message.get("id")), message.get("id")
+
+
+def _apart(messages: Iterator[Any]) -> Iterator[Any]:
+    """Each message by itself: an array holds several (2025-03-26, basic/index, Batching)."""
+    for message in messages:
+        yield from message if isinstance(message, list) else (message,)
 
 
 def _decoded(http: "HTTPClient", exchange: "Exchange", events: Iterator[Any]) -> Iterator[Any]:

@@ -235,6 +235,9 @@ LEGACY_CLIENT: Edits = [
 ]
 
 LEGACY_WAYS: Edits = [
+    ("for message in _apart(messages):", "for message in messages:"),
+    ("_apart(_decoded(self._http, exchange", "iter(_decoded(self._http, exchange"),
+    ("_apart(_decoded(http, self._exchange, events))", "_decoded(http, self._exchange, events)"),
     ('re.fullmatch("[\\x21-\\x7e]*", named)', "True"),
     ('self._fields = {VERSION: version, **({SESSION: named} if named else {})}', "self._fields = {VERSION: version}"),
     ('self._fields = {VERSION: version, **({SESSION: named} if named else {})}', "self._fields = {SESSION: named}"),
