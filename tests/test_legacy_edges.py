@@ -9,6 +9,7 @@ from unittest import mock
 from mcp_ref.base.meta import LOG_LEVEL
 from mcp_ref.base.request import Head, Request
 from mcp_ref.legacy import serve, streams
+from mcp_ref.legacy.sessions import Session
 from mcp_ref.legacy.streams import Kept, Streams
 from mcp_ref.transports.endpoint import Endpoint
 
@@ -135,14 +136,17 @@ class AtTheEdge(unittest.TestCase):
         self.assertEqual(session.streams.standalone().count, 0)
 
     def test_cancelled_at_the_moment_it_asks(self):
-        talk = mock.Mock()
+        ask = Session.ask
 
-        def converse(state, request, *_):
-            request.cancelled = True
-            return talk
-        with mock.patch.object(serve, "converse", converse):
-            self.client.call("ask")
-        talk.cancel.assert_called_once_with()
+        def cancelled(session, *arguments):
+            for each in list(session.under_way.values()):
+                each.cancel()
+            return ask(session, *arguments)
+        with mock.patch.object(Session, "ask", cancelled):
+            reply = self.client.call("ask")
+        self.assertEqual(reply.status, 202)
+        question, withdrawn = reply.sent
+        self.assertEqual(withdrawn["params"], {"requestId": question["id"]})
 
 
 class OfStreams(unittest.TestCase):

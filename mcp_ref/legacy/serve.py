@@ -28,7 +28,7 @@ from ..base.versioning import HEADER as VERSION
 from ..ladder import frame, is_response
 from ..lib.strict_json import encode
 from ..lib.text import shown
-from ..patterns.notifications import CANCELLED, Cancelled
+from ..patterns.notifications import CANCELLED
 from ..patterns.subscriptions import LIST_CHANGED, RESOURCE_UPDATED
 from ..server.invoke import Asks, principal_name
 from ..server.state import State
@@ -36,9 +36,9 @@ from ..transports.endpoint import EVENT_STREAM
 from .http_sse import Channel
 from .lifecycle import OWN, call, kept, phase, prepare
 from .outlet import Outlet
-from .revisions import V2503, notification, result
+from .revisions import V2503, result
 from .sessions import Session, change
-from .shim import Conversation, Outcome, attempt, converse
+from .shim import Conversation, Outcome, attempt
 
 MAX_UNDER_WAY = 100
 """Requests of one session without an answer."""
@@ -192,7 +192,6 @@ class Exchange:
     def run(self) -> Optional[ProtocolError]:
         """Serve it as far as it goes without an answer of the client's; the error that it came to. Raises HTTPError."""
         request, session = self.request, self.outlet.session
-        request.notify, request.outlet = self.report, self.outlet
         try:
             outcome = self.refused or self._outcome(session)
         except ProtocolError as error:
@@ -203,10 +202,8 @@ class Exchange:
                 raise
             outcome = InvalidRequest("Invalid Request: the token lacks a scope of what is called")
         if isinstance(outcome, Asks):
-            asked_in = session if session.kept else None
-            self.conversation = converse(self.state, request, asked_in, self.outlet, outcome, self.finish)
-            if request.cancelled:
-                self.conversation.cancel()
+            self.conversation = Conversation(self.state, request, self.outlet, self.finish)
+            self.conversation.put(outcome)
             return None
         failure = self.finish(outcome)
         if request.method == "initialize" and failure is None:
@@ -230,16 +227,8 @@ class Exchange:
         if limit:
             raise RateLimited(request.method, limit)
         if own is None:
-            return attempt(state, request, session if session.kept else None)
+            return attempt(state, request, self.outlet)
         return own(state, request, session)
-
-    def report(self, message: Dict[str, Any]) -> None:
-        """Send a notification of the handler's. Raises Cancelled."""
-        if self.request.cancelled:
-            raise Cancelled()
-        known = notification(self.request.version, message)
-        if known is not None:
-            self.outlet.send(known)
 
     def finish(self, outcome: Outcome) -> Optional[ProtocolError]:
         """Give the answer: a result as 2026-07-28 has it, an error, or None for none. Returns the error."""
