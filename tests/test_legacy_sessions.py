@@ -187,6 +187,7 @@ class Sizes(unittest.TestCase):
         codes = [client.request("resources/subscribe", {"uri": f"demo://{n}"}).body.get("error", {}).get("code")
                  for n in range(101)]
         self.assertEqual(codes, [None] * 100 + [-32602])
+        self.assertEqual(client.request("resources/subscribe", {"uri": "demo://2"}).result, {}, "it follows that one")
         client.request("resources/unsubscribe", {"uri": "demo://1"})
         self.assertEqual(client.request("resources/subscribe", {"uri": "demo://" + "x" * 2000}).error["code"], -32602)
         self.assertEqual(client.request("resources/subscribe", {"uri": "demo://y"}).result, {})

@@ -169,7 +169,7 @@ def _catch_up(state: State, session: Session) -> None:
     for method in LIST_CHANGED.values():
         if state.capabilities.get(method.split("/")[1], {}).get("listChanged"):
             session.tell(change(method))
-    for uri in session.uris or ():
+    for uri in session.uris:
         session.tell(change(RESOURCE_UPDATED, uri))
 
 

@@ -12,7 +12,7 @@ import threading
 import time
 from contextlib import suppress
 from itertools import islice
-from typing import Any, Callable, Dict, List, Mapping, Optional, Set, Tuple
+from typing import Any, Callable, Dict, FrozenSet, List, Mapping, Optional, Tuple
 
 from ..base.errors import InvalidParams, refusal
 from ..base.request import RequestId
@@ -54,7 +54,7 @@ class Session:
         self.id = ""
         self.ready = False
         self.level = LEVEL
-        self.uris: Optional[Set[str]] = None
+        self.uris: FrozenSet[str] = frozenset()
         self.under_way: Dict[RequestId, Any] = {}
         self.channel: Any = None
         self.used = 0.0
@@ -163,9 +163,9 @@ class Session:
 
     # What is told unasked
 
-    def hears(self, method: str, uri: Optional[str]) -> bool:
-        """Whether a change is one that this client is told of."""
-        return self.ready and (uri is None or self.uris is not None and uri in self.uris)
+    def hears(self, uri: Optional[str]) -> bool:
+        """Whether this client is told of a change; uri: of the resource that was updated, None for that of a list."""
+        return self.ready and (uri is None or uri in self.uris)
 
     def tell(self, message: Mapping[str, Any]) -> None:
         """Send a notification that belongs to no request."""
@@ -253,7 +253,7 @@ class Sessions:
         if self.listening:
             message = change(method, uri)
             for session in list(self.listening):
-                if session.hears(method, uri):
+                if session.hears(uri):
                     session.tell(message)
 
     # Time: one thread for all questions, which ends when none waits
