@@ -16,7 +16,7 @@ import collections
 import re
 import threading
 import time
-from typing import Callable, Deque, Dict, List, Optional
+from typing import Callable, Deque, Dict, Iterable, List, Optional
 
 MAX_KEPT = 256 * 1024
 """Octets of events kept of one session, the oldest given up first."""
@@ -198,11 +198,12 @@ class Stream:
         """A reader of what comes after the event of that number, None for what is yet to come; with the lock held."""
         if self.reader is not None:
             self.reader.leave()
-        missed = [] if number is None else [event for event in self.events if event.number > number]
-        made = Reader(self, missed)
-        made.gap = number is not None and number < self.dropped
-        if number is None and self.streams.primed:
-            made.opening = b"id: %d-%d\nretry: %d\ndata: \n\n" % (self.number, self.count, RETRY)
+        if number is None:
+            made = Reader(self)
+            if self.streams.primed:
+                made.opening = b"id: %d-%d\nretry: %d\ndata: \n\n" % (self.number, self.count, RETRY)
+        else:
+            made = Reader(self, (event for event in self.events if event.number > number), number < self.dropped)
         if self.over:
             made.ended = True
         else:
@@ -211,48 +212,60 @@ class Stream:
         return made
 
 
-class Reader:
-    """A connection that reads a stream: what a transport takes messages from, as from a Subscription.
+class Queue:
+    """What a transport takes messages from, as from a patterns.subscriptions.Subscription.
 
-    opening: octets that it begins with. gap: whether it lacks events that are not kept any more. wake, overrun, ended,
-    expires: as in patterns.subscriptions.Subscription.
+    opening: octets that it begins with. wake, overrun, ended, expires: as there.
     """
 
-    __slots__ = ("opening", "gap", "wake", "overrun", "ended", "expires", "stream", "_waiting", "_size")
+    __slots__ = ("opening", "wake", "overrun", "ended", "expires", "_kept", "_waiting", "_size")
 
-    def __init__(self, stream: Stream, waiting: List[Event]) -> None:
-        self.opening = b""
-        self.gap = False
+    def __init__(self, kept: Kept, opening: bytes = b"") -> None:
+        self.opening = opening
         self.wake: Optional[Callable[[], None]] = None
         self.overrun = self.ended = False
         self.expires: Optional[float] = None
-        self.stream = stream
-        self._waiting: List[Event] = waiting
+        self._kept = kept
+        self._waiting: List[bytes] = []
         self._size = 0
 
-    def queue(self, event: Event) -> None:
+    def add(self, message: bytes) -> None:
         """Add a message; with the lock held."""
         if self._size > MAX_WAITING:
             self.overrun = True
             self._waiting.clear()
         else:
-            self._waiting.append(event)
-            self._size += len(event)
-        if self.overrun or self.stream.over:
-            return self.leave()
+            self._waiting.append(message)
+            self._size += len(message)
         if self.wake is not None:
             self.wake()
 
     def take(self) -> List[bytes]:
         """The messages that wait, which then wait no longer."""
-        with self.stream.streams.kept.lock:
+        with self._kept.lock:
             taken, self._waiting, self._size = self._waiting, [], 0
-        return list(taken)
+        return taken
 
-    def event(self, message: bytes) -> bytes:
+
+class Reader(Queue):
+    """A connection that reads a stream. gap: whether it lacks events that are not kept any more."""
+
+    __slots__ = ("stream", "gap")
+
+    def __init__(self, stream: Stream, missed: Iterable[Event] = (), gap: bool = False) -> None:
+        super().__init__(stream.streams.kept)
+        self.stream, self.gap = stream, gap
+        self._waiting.extend(missed)
+
+    def queue(self, event: Event) -> None:
+        """Add a message; with the lock held."""
+        self.add(event)
+        if self.overrun or self.stream.over:
+            self.leave()
+
+    def event(self, message: Event) -> bytes:
         """A message that was taken, as an event."""
-        number = message.number if isinstance(message, Event) else 0
-        return b"id: %d-%d\nevent: message\ndata: %s\n\n" % (self.stream.number, number, message)
+        return b"id: %d-%d\nevent: message\ndata: %s\n\n" % (self.stream.number, message.number, message)
 
     def end(self) -> None:
         """The token is over, and so is this; or the server stops: the GET stream ends, and one that answers does with
@@ -265,7 +278,7 @@ class Reader:
 
     def close(self) -> None:
         """The reader is gone. The stream is not."""
-        with self.stream.streams.kept.lock:
+        with self._kept.lock:
             self.leave()
             self.stream.streams.prune(self.stream)
 
@@ -274,6 +287,6 @@ class Reader:
         self.ended = True
         if self.stream.reader is self:
             self.stream.reader = None
-            self.stream.streams.kept.readers -= 1
+            self._kept.readers -= 1
         if self.wake is not None:
             self.wake()
