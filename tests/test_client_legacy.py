@@ -553,6 +553,32 @@ class Resumption(LegacyCase):
             self.assertEqual(client.call_tool("t"), {"content": []})
         self.assertEqual([seen.header("Last-Event-ID") for seen in self.of(stub, "GET")], [None, "1-0", "1-1", "1-2"])
 
+    def test_what_it_was_told_of_coming_back_holds_until_it_is_told_otherwise(self) -> None:
+        times: List[float] = []
+
+        def get(seen: Seen) -> Answer:
+            if seen.header("Last-Event-ID") is None:
+                return raw(405, b"", None)(seen)
+            times.append(time.monotonic())
+            stream = Stream()
+            if len(times) == 1:
+                stream.send(note("message", level="info", data="x"), id="é…")
+            else:
+                stream.send({"id": self.called, "result": {"content": []}})
+            stream.end()
+            return stream(seen)
+
+        def call(seen: Seen) -> Answer:
+            self.called = seen.message["id"]
+            return self.broken(300)[0](seen)
+
+        with mock.patch.object(ways, "WAIT", 0.01):
+            with self.session({"tools/call": call, "GET": get}) as (stub, client):
+                self.assertEqual(client.call_tool("t"), {"content": []})
+        self.assertGreaterEqual(times[1] - times[0], 0.3)
+        last = self.of(stub, "GET")[-1].header("Last-Event-ID") or ""
+        self.assertEqual(last.encode("latin-1").decode("utf-8"), "é…")
+
     def test_what_cannot_be_taken_up_again(self) -> None:
         with self.session({"tools/call": lambda seen: self.broken(10)[0](seen)}) as (stub, client):
             with self.assertRaisesRegex(BrokenOff, "did not take it up again"):
@@ -562,6 +588,10 @@ class Resumption(LegacyCase):
             with self.assertRaises(BrokenOff):
                 client.call_tool("t")
             self.assertEqual(len(self.of(stub, "GET")), 1, "no event had an id")
+        with self.session({"tools/call": events(b"id: 1\ndata:\n\nid:\ndata:\n\n")}) as (stub, client):
+            with self.assertRaises(BrokenOff):
+                client.call_tool("t")
+            self.assertEqual(len(self.of(stub, "GET")), 1, "the id was taken back")
         with self.session({"tools/call": lambda seen: self.broken(60_000)[0](seen)}) as (_, client):
             with self.assertRaises(Timeout):
                 client.call_tool("t", timeout=5)

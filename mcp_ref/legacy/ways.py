@@ -152,25 +152,27 @@ class Streamable(Way):
                     if not isinstance(message, dict) or "method" not in message:
                         return
             except BrokenOff:
-                if exchange.last_event_id is None:
+                if not exchange.last_event_id:
                     raise
-            if exchange.last_event_id is None:
+            if not exchange.last_event_id:  # an empty one takes back what was there before
                 return
             stack.close()
-            wait = WAIT if exchange.retry is None else max(LEAST_WAIT, exchange.retry)
-            deadline.pause(wait, self._closed)
+            deadline.pause(_wait(exchange, WAIT), self._closed)
             try:
-                exchange, messages = stack.enter_context(self._resumed(exchange.last_event_id, deadline))
+                exchange, messages = stack.enter_context(self._resumed(exchange, deadline))
             except (ProtocolError, HTTPError) as error:
                 raise BrokenOff(f"{self._http.address} ended its answer without the response, and did not take it up "
                                 f"again: {error}") from None
 
     @contextmanager
-    def _resumed(self, cursor: str, deadline: Deadline) -> Iterator[Tuple["Exchange", Iterator[Any]]]:
-        """A stream by GET; cursor: the event that it goes on after, "" for a new one."""
-        fields = {"Accept": EVENT_STREAM, **self._fields, **({"Last-Event-ID": cursor} if cursor else {})}
+    def _resumed(self, before: "Optional[Exchange]", deadline: Deadline) -> Iterator[Tuple["Exchange", Iterator[Any]]]:
+        """A stream by GET, which goes on after the last event of the exchange before, or is a new one."""
+        fields = {"Accept": EVENT_STREAM, **self._fields}
+        if before is not None and before.last_event_id:
+            fields["Last-Event-ID"] = before.last_event_id.encode("utf-8").decode("latin-1")  # whose octets are sent
         with self._http.exchange("GET", None, fields, deadline) as (exchange, response):
-            exchange.heard(cursor or None, None)
+            if before is not None:
+                exchange.heard(before.last_event_id, before.retry)
             yield exchange, _apart(_decoded(self._http, exchange, self._http.events(exchange, response)))
 
     def open(self, deadline: Deadline) -> None:
@@ -202,7 +204,8 @@ class Streamable(Way):
 class _Stream:
     """The GET stream, read by a thread of its own, and taken up again whenever it ends."""
 
-    def __init__(self, resumed: Callable[[str, Deadline], Any], heard: Hear, gone: Gone, missed: Gone) -> None:
+    def __init__(self, resumed: "Callable[[Optional[Exchange], Deadline], Any]", heard: Hear, gone: Gone,
+                 missed: Gone) -> None:
         self.open = threading.Event()
         self._resumed, self._heard, self._gone, self._missed = resumed, heard, gone, missed
         self._tried, self._closed, self._handle = threading.Event(), threading.Event(), CallHandle()
@@ -220,13 +223,15 @@ class _Stream:
         self._handle.cancel()
 
     def _read(self) -> None:
-        cursor, idle, exchange = "", 0, None
+        exchange: "Optional[Exchange]" = None
+        idle = 0
         while not self._closed.is_set() and idle < ATTEMPTS:
             wait, idle = min(WAIT * 2**idle, LONGEST_WAIT), idle + 1
             try:
-                with self._resumed(cursor, Silence(MAX_SECONDS, self._handle)) as (exchange, messages):
-                    if self.open.is_set() and not cursor:
+                with self._resumed(exchange, Silence(MAX_SECONDS, self._handle)) as (resumed, messages):
+                    if self.open.is_set() and not (exchange and exchange.last_event_id):
                         self._missed()
+                    exchange = resumed
                     self.open.set()
                     self._tried.set()
                     for message in messages:
@@ -237,10 +242,7 @@ class _Stream:
                 break
             except McpError as error:
                 log.debug("the GET stream broke off: %s", error)
-            if exchange is not None:
-                cursor, retry = exchange.last_event_id or "", exchange.retry
-                wait = max(LEAST_WAIT, wait if retry is None else retry)
-            self._closed.wait(wait)
+            self._closed.wait(_wait(exchange, wait))
         self._tried.set()
         if self.open.is_set():
             self.open.clear()
@@ -375,6 +377,11 @@ class _Call:
 def _key(message: Message) -> Any:
     """What a request and its response have in common: the id, its JSON type included."""
     return type(message.get("id")), message.get("id")
+
+
+def _wait(exchange: "Optional[Exchange]", otherwise: float) -> float:
+    """Seconds until a stream is taken up again: what the server has told, and `otherwise` where it has not."""
+    return otherwise if exchange is None or exchange.retry is None else max(LEAST_WAIT, exchange.retry)
 
 
 def _apart(messages: Iterator[Any]) -> Iterator[Any]:
