@@ -9,8 +9,9 @@ from typing import Any, Dict, List, Optional
 from unittest import mock
 
 from mcp_ref import CallHandle, Client
-from mcp_ref.base.errors import BrokenOff, CallCancelled, HTTPError, MethodNotFound, Timeout
+from mcp_ref.base.errors import BrokenOff, CallCancelled, HTTPError, McpError, MethodNotFound, Timeout
 from mcp_ref.client import choice
+from mcp_ref.transports.exchange import Exchange
 from tests.stub_http import Answer, ClientCase, Seen, Stream, asked, raw
 from tests.support import proves
 
@@ -143,6 +144,22 @@ class OverSSE(ClientCase):
 
         with self.talk(script, era="auto") as (_, client):
             self.assertEqual(client.call_tool("t"), {"content": []})
+
+    def test_without_a_thread_to_read_the_stream(self) -> None:
+        start = threading.Thread.start
+
+        def starting(thread: threading.Thread) -> None:
+            if thread.name == "mcp-sse":
+                raise RuntimeError("can't start new thread")
+            start(thread)
+
+        begun, ended = (mock.patch.object(Exchange, name, autospec=True, side_effect=getattr(Exchange, name))
+                        for name in ("__enter__", "__exit__"))
+        with self.talk(self.server, era="auto") as (_, client):
+            with mock.patch.object(threading.Thread, "start", starting), begun as opened, ended as closed:
+                self.assertRaises(McpError, client.list_tools)
+            self.assertEqual(self.server.opened, 1)
+            self.assertEqual(closed.call_count, opened.call_count)
 
     def test_no_answer_in_time(self) -> None:
         self.server.results["tools/call"] = None

@@ -302,7 +302,11 @@ class OverSSE(Shared):
             self._exchange.deadline = Silence(MAX_SECONDS)
             self._stack = stack.pop_all()
         messages = _apart(_decoded(http, self._exchange, events))
-        threading.Thread(target=self._read, args=(messages,), name="mcp-sse", daemon=True).start()
+        try:
+            threading.Thread(target=self._read, args=(messages,), name="mcp-sse", daemon=True).start()
+        except RuntimeError:  # a Python without threads, or out of them
+            self._stack.close()
+            raise TransportError("HTTP+SSE takes a thread to read its stream, and none can be started") from None
 
     def _same_origin(self, data: bytes) -> str:
         """The URL that messages are to be sent to. Another origin's is not what the user named."""
