@@ -33,10 +33,6 @@ RETRY = 1000
 _EVENT_ID = re.compile(r"(\d{1,9})-(\d{1,9})")
 
 
-def _nothing() -> None:
-    """Gives up what does not wait."""
-
-
 class Event(bytes):
     """A message, as JSON. number: its place in its stream, from 1. awaited: whether somebody waits for it."""
 
@@ -72,7 +68,7 @@ class Streams:
         """Whether any of them is being read."""
         return any(stream.reader is not None for stream in list(self.by_number.values()))
 
-    def open(self, give_up: Callable[[], None] = _nothing) -> "Stream":
+    def open(self, give_up: Callable[[], None] = lambda: None) -> "Stream":
         """A new stream, for the answer to a POST."""
         with self.kept.lock:
             self._last += 1
@@ -150,7 +146,7 @@ class Stream:
 
     __slots__ = ("number", "count", "dropped", "lost", "over", "reader", "events", "streams", "give_up")
 
-    def __init__(self, streams: Streams, number: int, give_up: Callable[[], None] = _nothing) -> None:
+    def __init__(self, streams: Streams, number: int, give_up: Callable[[], None] = lambda: None) -> None:
         self.streams, self.number, self.give_up = streams, number, give_up
         self.count = self.dropped = self.lost = 0
         self.over = False
