@@ -56,7 +56,7 @@ class Way:
     """Whether the server could speak by itself, and no longer can."""
 
     def __init__(self, transport: "StdioClient", heard: Hear, gone: Gone) -> None:
-        self._transport, self._heard, self._gone = transport, heard, gone
+        self._transport = transport
         self._starts = 0
         transport.on_message, transport.on_ended = heard, gone
 
@@ -104,7 +104,7 @@ class Streamable(Way):
     over = False
 
     def __init__(self, http: "HTTPClient", heard: Hear, gone: Gone) -> None:
-        self._http, self._heard, self._gone = http, heard, gone
+        self.heard, self._http, self._gone = heard, http, gone
         self._fields: Dict[str, str] = {}
         self._stream: Optional[_Stream] = None
         self._closed = threading.Event()
@@ -159,13 +159,13 @@ class Streamable(Way):
             stack.close()
             deadline.pause(_wait(exchange, WAIT), self._closed)
             try:
-                exchange, messages = stack.enter_context(self._resumed(exchange, deadline))
+                exchange, messages = stack.enter_context(self.resumed(exchange, deadline))
             except (ProtocolError, HTTPError) as error:
                 raise BrokenOff(f"{self._http.address} ended its answer without the response, and did not take it up "
                                 f"again: {error}") from None
 
     @contextmanager
-    def _resumed(self, before: "Optional[Exchange]", deadline: Deadline) -> Iterator[Tuple["Exchange", Iterator[Any]]]:
+    def resumed(self, before: "Optional[Exchange]", deadline: Deadline) -> Iterator[Tuple["Exchange", Iterator[Any]]]:
         """A stream by GET, which goes on after the last event of the exchange before, or is a new one."""
         fields = {"Accept": EVENT_STREAM, **self._fields}
         if before is not None and before.last_event_id:
@@ -178,10 +178,11 @@ class Streamable(Way):
     def open(self, deadline: Deadline) -> None:
         """Open the GET stream, and wait until it is there, or the server has said that it has none."""
         self.lost = False
-        stream = self._stream = _Stream(self._resumed, self._heard, self._lose, lambda: self.missed())
+        stream = self._stream = _Stream(self)
         stream.start(min(OPENING, deadline.left()))
 
-    def _lose(self) -> None:
+    def lose(self) -> None:
+        """The GET stream is gone."""
         self.lost = True
         self._gone()
 
@@ -204,10 +205,9 @@ class Streamable(Way):
 class _Stream:
     """The GET stream, read by a thread of its own, and taken up again whenever it ends."""
 
-    def __init__(self, resumed: "Callable[[Optional[Exchange], Deadline], Any]", heard: Hear, gone: Gone,
-                 missed: Gone) -> None:
+    def __init__(self, way: Streamable) -> None:
         self.open = threading.Event()
-        self._resumed, self._heard, self._gone, self._missed = resumed, heard, gone, missed
+        self._way = way
         self._tried, self._closed, self._handle = threading.Event(), threading.Event(), CallHandle()
 
     def start(self, seconds: float) -> None:
@@ -228,16 +228,16 @@ class _Stream:
         while not self._closed.is_set() and idle < ATTEMPTS:
             wait, idle = min(WAIT * 2**idle, LONGEST_WAIT), idle + 1
             try:
-                with self._resumed(exchange, Silence(MAX_SECONDS, self._handle)) as (resumed, messages):
+                with self._way.resumed(exchange, Silence(MAX_SECONDS, self._handle)) as (resumed, messages):
                     if self.open.is_set() and not (exchange and exchange.last_event_id):
-                        self._missed()
+                        self._way.missed()
                     exchange = resumed
                     self.open.set()
                     self._tried.set()
                     for message in messages:
                         idle = 0
                         if isinstance(message, dict) and not self._closed.is_set():
-                            self._heard(message)
+                            self._way.heard(message)
             except (ProtocolError, HTTPError):  # 405, and whatever servers without such a stream answer
                 break
             except McpError as error:
@@ -246,7 +246,7 @@ class _Stream:
         self._tried.set()
         if self.open.is_set():
             self.open.clear()
-            self._gone()
+            self._way.lose()
 
 
 class Shared(Way):

@@ -248,7 +248,7 @@ LEGACY_WAYS: Edits = [
     ("            if not exchange.last_event_id:  #", "            if exchange.last_event_id is None:  #"),
     ("if self.session:\n            fields, self._fields", "if False:\n            fields, self._fields"),
     ("while not self._closed.is_set() and idle < ATTEMPTS:", "while not self._closed.is_set():"),
-    ("                        self._missed()\n", "                        pass\n"),
+    ("                        self._way.missed()\n", "                        pass\n"),
     ('first.name != "endpoint" or ', ""),
     ("        if there.origin != self._http.address.origin:", "        if False:"),
     ("        self._fields = {VERSION: version}\n\n    def notify", "        pass\n\n    def notify"),
