@@ -737,6 +737,22 @@ class Listening(LegacyCase):
                 self.assertEqual(told, {"notifications/tools/list_changed", "notifications/resources/updated"})
                 streams[1].end()
 
+    def test_a_stream_that_cannot_go_on_where_it_was_is_begun_anew_and_may_have_missed_all(self) -> None:
+        streams = [Stream(), Stream()]
+        streams[0].send("", id="0-1", retry=10)
+        left = iter(streams)
+
+        def get(seen: Seen) -> Answer:
+            return raw(400, b"", None)(seen) if seen.header("Last-Event-ID") else next(left)(seen)
+
+        with mock.patch.multiple(ways, WAIT=0.01, LEAST_WAIT=0.01):
+            with self.session({"GET": get, "initialize": initialized(**self.CAPABILITIES)}) as (stub, client):
+                heard = client.listen(tools=True)
+                streams[0].end()
+                self.assertEqual(next(heard)["method"], "notifications/tools/list_changed")
+                self.assertEqual([seen.header("Last-Event-ID") for seen in self.of(stub, "GET")], [None, "0-1", None])
+                streams[1].end()
+
     def test_a_session_begun_anew_follows_what_was_followed(self) -> None:
         streams = iter([Stream(), Stream()])
         lost = iter(range(1))

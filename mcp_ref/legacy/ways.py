@@ -239,7 +239,9 @@ class _Stream:
                         if isinstance(message, dict) and not self._closed.is_set():
                             self._way.heard(message)
             except (ProtocolError, HTTPError):  # 405, and whatever servers without such a stream answer
-                break
+                if exchange is None or not exchange.last_event_id:
+                    break
+                exchange = None  # where it was it cannot go on, so that a new one is asked for
             except McpError as error:
                 log.debug("the GET stream broke off: %s", error)
             self._closed.wait(_wait(exchange, wait))

@@ -249,6 +249,7 @@ LEGACY_WAYS: Edits = [
     ("if self.session:\n            fields, self._fields", "if False:\n            fields, self._fields"),
     ("while not self._closed.is_set() and idle < ATTEMPTS:", "while not self._closed.is_set():"),
     ("                        self._way.missed()\n", "                        pass\n"),
+    ("                exchange = None  # where", "                break  # where"),
     ('first.name != "endpoint" or ', ""),
     ("        if there.origin != self._http.address.origin:", "        if False:"),
     ("        self._fields = {VERSION: version}\n\n    def notify", "        pass\n\n    def notify"),
