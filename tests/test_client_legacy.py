@@ -769,9 +769,10 @@ class Listening(LegacyCase):
             heard.close()
 
     def test_what_cannot_be_followed_any_more_ends_for_who_listens_and_fails_no_call(self) -> None:
-        streams, lost, known = iter([Stream(), Stream()]), iter(range(1)), iter(range(2))
+        streams, lost, known = [Stream(), Stream()], iter(range(1)), iter(range(2))
+        left = iter(streams)
         sessions = (f"s{number}" for number in itertools.count(1))
-        answers = {"GET": lambda seen: next(streams)(seen), "resources/unsubscribe": message({"result": {}}),
+        answers = {"GET": lambda seen: next(left)(seen), "resources/unsubscribe": message({"result": {}}),
                    "resources/subscribe": lambda seen: (
                        error(-32002) if next(known, None) is None else message({"result": {}}))(seen),
                    "initialize": lambda seen: initialized(session=next(sessions), **self.CAPABILITIES)(seen),
@@ -784,6 +785,9 @@ class Listening(LegacyCase):
                 for _ in range(2):
                     self.assertEqual(next(heard)["method"], "notifications/resources/updated")
                 self.assertRaises(BrokenOff, next, heard)
+                streams[1].send(note("tools/list_changed"))
+                self.assertEqual(next(other)["method"], "notifications/tools/list_changed", "it goes on")
+                streams[1].end()
 
 
 if __name__ == "__main__":
