@@ -109,7 +109,10 @@ def known_origin(head: Head, endpoint: Endpoint) -> None:
 
 
 def accept(request: Request, state: State) -> None:
-    """Accept takes the content types that an answer can have: both of them for a POST, but to a session's address."""
+    """Accept takes the content types that an answer can have: both of them for a POST, but to a session's address.
+
+    A GET without a session begins one, and a stream without end: only where it names that, which curl does not.
+    """
     head = request.head
     assert head is not None
     if head.method == "POST":
@@ -119,7 +122,8 @@ def accept(request: Request, state: State) -> None:
                                  '"POST requires Accept: application/json, text/event-stream"}')
         return
     request.legacy = True
-    if head.method == "GET" and not accepts(head.headers.get("accept", ""), (EVENT_STREAM,)):
+    begins = named_session(head)[0] is None
+    if head.method == "GET" and not accepts(head.headers.get("accept", ""), (EVENT_STREAM,), by_name=begins):
         raise refusal(406, "not acceptable", "GET requires Accept: text/event-stream")
 
 
@@ -304,7 +308,8 @@ LADDER: Tuple[Rung, ...] = (
           (413, None, "too large"), (401, None, "no valid token"), (503, None, "no way to verify tokens now")),
          STREAMABLE + "#security--endpoint",
          ("HTTP-01", "HTTP-02", "HTTP-03", "HTTP-91", "HTTP-92"), True, True, door),
-    Rung("accept", "Accept takes application/json and text/event-stream; of a GET, the latter",
+    Rung("accept", "Accept takes application/json and text/event-stream; of a GET the latter, by its name where no "
+         "session is named",
          ((406, None, "either is missing or has q=0"),),
          STREAMABLE + "#sending-messages", ("HTTP-08",), True, True, accept),
     Rung("framing", "Content-Type is JSON; the body arrives; strict UTF-8 JSON; one object; jsonrpc 2.0; method; id; "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 import threading
 import time
 import unittest
@@ -253,6 +254,27 @@ class Requests(LegacyCase):
             client.call_tool("t", on_progress=lambda progress, *_: heard.append(progress))
             stream.end()
         self.assertEqual(heard, [1, "beside", 2, "ahead"])
+
+    def test_batches_are_received(self) -> None:
+        heard: List[Any] = []
+        stream = Stream()
+
+        def answer(seen: Seen) -> Answer:
+            stream.send(json.dumps([note("message", level="info", data=number) for number in (1, 2)]))
+            self.eventually(lambda: len(heard) == 2)
+            ahead = [note("message", level="info", data=3), {"jsonrpc": "2.0", "id": 1, "method": "ping"}]
+            return events(ahead, [{"jsonrpc": "2.0", "id": seen.message["id"], "result": {"content": []}}])(seen)
+
+        def listed(seen: Seen) -> Answer:
+            answered = {"jsonrpc": "2.0", "id": seen.message["id"], "result": {"tools": []}}
+            return raw(200, json.dumps([answered]).encode())(seen)
+
+        with self.session({"initialize": initialized("2025-03-26"), "GET": stream, "tools/call": answer,
+                           "tools/list": listed}, on_log=lambda level, data, _: heard.append(data)) as (stub, client):
+            self.assertEqual((client.call_tool("t"), client.list_tools()), ({"content": []}, []))
+            stream.end()
+        self.assertEqual(heard, [1, 2, 3])
+        self.assertEqual([seen.message["result"] for seen in self.of(stub, "response")], [{}])
 
     def test_log_messages_are_asked_for_where_there_are_any(self) -> None:
         for capabilities, options, levels in (({"logging": {}}, {"log_level": "error"}, ["error"]),
@@ -531,6 +553,32 @@ class Resumption(LegacyCase):
             self.assertEqual(client.call_tool("t"), {"content": []})
         self.assertEqual([seen.header("Last-Event-ID") for seen in self.of(stub, "GET")], [None, "1-0", "1-1", "1-2"])
 
+    def test_what_it_was_told_of_coming_back_holds_until_it_is_told_otherwise(self) -> None:
+        times: List[float] = []
+
+        def get(seen: Seen) -> Answer:
+            if seen.header("Last-Event-ID") is None:
+                return raw(405, b"", None)(seen)
+            times.append(time.monotonic())
+            stream = Stream()
+            if len(times) == 1:
+                stream.send(note("message", level="info", data="x"), id="é…")
+            else:
+                stream.send({"id": self.called, "result": {"content": []}})
+            stream.end()
+            return stream(seen)
+
+        def call(seen: Seen) -> Answer:
+            self.called = seen.message["id"]
+            return self.broken(300)[0](seen)
+
+        with mock.patch.object(ways, "WAIT", 0.01):
+            with self.session({"tools/call": call, "GET": get}) as (stub, client):
+                self.assertEqual(client.call_tool("t"), {"content": []})
+        self.assertGreaterEqual(times[1] - times[0], 0.3)
+        last = self.of(stub, "GET")[-1].header("Last-Event-ID") or ""
+        self.assertEqual(last.encode("latin-1").decode("utf-8"), "é…")
+
     def test_what_cannot_be_taken_up_again(self) -> None:
         with self.session({"tools/call": lambda seen: self.broken(10)[0](seen)}) as (stub, client):
             with self.assertRaisesRegex(BrokenOff, "did not take it up again"):
@@ -540,6 +588,10 @@ class Resumption(LegacyCase):
             with self.assertRaises(BrokenOff):
                 client.call_tool("t")
             self.assertEqual(len(self.of(stub, "GET")), 1, "no event had an id")
+        with self.session({"tools/call": events(b"id: 1\ndata:\n\nid:\ndata:\n\n")}) as (stub, client):
+            with self.assertRaises(BrokenOff):
+                client.call_tool("t")
+            self.assertEqual(len(self.of(stub, "GET")), 1, "the id was taken back")
         with self.session({"tools/call": lambda seen: self.broken(60_000)[0](seen)}) as (_, client):
             with self.assertRaises(Timeout):
                 client.call_tool("t", timeout=5)
@@ -685,6 +737,22 @@ class Listening(LegacyCase):
                 self.assertEqual(told, {"notifications/tools/list_changed", "notifications/resources/updated"})
                 streams[1].end()
 
+    def test_a_stream_that_cannot_go_on_where_it_was_is_begun_anew_and_may_have_missed_all(self) -> None:
+        streams = [Stream(), Stream()]
+        streams[0].send("", id="0-1", retry=10)
+        left = iter(streams)
+
+        def get(seen: Seen) -> Answer:
+            return raw(400, b"", None)(seen) if seen.header("Last-Event-ID") else next(left)(seen)
+
+        with mock.patch.multiple(ways, WAIT=0.01, LEAST_WAIT=0.01):
+            with self.session({"GET": get, "initialize": initialized(**self.CAPABILITIES)}) as (stub, client):
+                heard = client.listen(tools=True)
+                streams[0].end()
+                self.assertEqual(next(heard)["method"], "notifications/tools/list_changed")
+                self.assertEqual([seen.header("Last-Event-ID") for seen in self.of(stub, "GET")], [None, "0-1", None])
+                streams[1].end()
+
     def test_a_session_begun_anew_follows_what_was_followed(self) -> None:
         streams = iter([Stream(), Stream()])
         lost = iter(range(1))
@@ -699,6 +767,27 @@ class Listening(LegacyCase):
             self.assertEqual([seen.header("Mcp-Session-Id") for seen in self.of(stub, "resources/subscribe")],
                              ["s1", "s2"])
             heard.close()
+
+    def test_what_cannot_be_followed_any_more_ends_for_who_listens_and_fails_no_call(self) -> None:
+        streams, lost, known = [Stream(), Stream()], iter(range(1)), iter(range(2))
+        left = iter(streams)
+        sessions = (f"s{number}" for number in itertools.count(1))
+        answers = {"GET": lambda seen: next(left)(seen), "resources/unsubscribe": message({"result": {}}),
+                   "resources/subscribe": lambda seen: (
+                       error(-32002) if next(known, None) is None else message({"result": {}}))(seen),
+                   "initialize": lambda seen: initialized(session=next(sessions), **self.CAPABILITIES)(seen),
+                   "tools/call": lambda seen: (raw(404, b"") if next(lost, None) == 0 else LISTED["tools/call"])(seen)}
+        with self.session(answers) as (_, client):
+            with client.listen(tools=True) as other, client.listen(uris=["x://a", "x://b"]) as heard:
+                with self.assertLogs("mcp_ref", "WARNING"):
+                    self.assertEqual(client.call_tool("t")["content"][0]["text"], "ok")
+                self.assertEqual(next(other)["method"], "notifications/tools/list_changed")
+                for _ in range(2):
+                    self.assertEqual(next(heard)["method"], "notifications/resources/updated")
+                self.assertRaises(BrokenOff, next, heard)
+                streams[1].send(note("tools/list_changed"))
+                self.assertEqual(next(other)["method"], "notifications/tools/list_changed", "it goes on")
+                streams[1].end()
 
 
 if __name__ == "__main__":

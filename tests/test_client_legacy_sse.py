@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
+import json
 import threading
 from typing import Any, Dict, List, Optional
 from unittest import mock
 
 from mcp_ref import CallHandle, Client
-from mcp_ref.base.errors import BrokenOff, CallCancelled, HTTPError, MethodNotFound, Timeout
+from mcp_ref.base.errors import BrokenOff, CallCancelled, HTTPError, McpError, MethodNotFound, Timeout
 from mcp_ref.client import choice
+from mcp_ref.transports.exchange import Exchange
 from tests.stub_http import Answer, ClientCase, Seen, Stream, asked, raw
 from tests.support import proves
 
@@ -115,6 +117,20 @@ class OverSSE(ClientCase):
                     threading.Event().wait(0.005)
         self.assertIn({"jsonrpc": "2.0", "id": 1, "result": {"roots": []}}, self.server.heard)
 
+    def test_batches_are_received(self) -> None:
+        self.server.results["tools/call"] = None
+
+        def script(seen: Seen) -> Answer:
+            if asked(seen) == "tools/call":
+                self.server.stream.send(json.dumps([
+                    {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"},
+                    {"jsonrpc": "2.0", "id": seen.message["id"], "result": {"content": []}}]))
+            return self.server(seen)
+
+        with self.talk(script, era="auto") as (_, client), client.listen(tools=True) as heard:
+            self.assertEqual(client.call_tool("t"), {"content": []})
+            self.assertEqual(next(heard)["method"], "notifications/tools/list_changed")
+
     def test_a_question_with_the_id_of_a_request_is_no_answer_to_it(self) -> None:
         self.server.results["tools/call"] = None
 
@@ -128,6 +144,22 @@ class OverSSE(ClientCase):
 
         with self.talk(script, era="auto") as (_, client):
             self.assertEqual(client.call_tool("t"), {"content": []})
+
+    def test_without_a_thread_to_read_the_stream(self) -> None:
+        start = threading.Thread.start
+
+        def starting(thread: threading.Thread) -> None:
+            if thread.name == "mcp-sse":
+                raise RuntimeError("can't start new thread")
+            start(thread)
+
+        begun, ended = (mock.patch.object(Exchange, name, autospec=True, side_effect=getattr(Exchange, name))
+                        for name in ("__enter__", "__exit__"))
+        with self.talk(self.server, era="auto") as (_, client):
+            with mock.patch.object(threading.Thread, "start", starting), begun as opened, ended as closed:
+                self.assertRaises(McpError, client.list_tools)
+            self.assertEqual(self.server.opened, 1)
+            self.assertEqual(closed.call_count, opened.call_count)
 
     def test_no_answer_in_time(self) -> None:
         self.server.results["tools/call"] = None

@@ -50,6 +50,10 @@ for line in sys.stdin:
             "type": "object", "properties": {"name": {"type": "string"}}}}})
         send({"id": 2, "method": "ping"})
         send({"id": 3, "method": "sampling/createMessage", "params": {}})
+    elif method == "tools/call" and message["params"]["name"] == "together":
+        print(json.dumps([{"jsonrpc": "2.0", "method": "notifications/tools/list_changed"},
+                          {"jsonrpc": "2.0", "id": 4, "method": "ping"}, None,
+                          {"jsonrpc": "2.0", "id": id, "result": {"content": []}}]), flush=True)
     elif method == "tools/call" and message["params"]["name"] == "die":
         os._exit(3)
     elif method == "tools/call":
@@ -171,6 +175,13 @@ class Session(Case):
             self.assertEqual(next(changes)["method"], "notifications/tools/list_changed")
         self.assertEqual(heard, [1, "heard"])
         self.until("response", 3)
+
+    def test_batches_are_received(self) -> None:
+        client = self.server()
+        with client.listen(tools=True) as changes:
+            self.assertEqual(client.call_tool("together"), {"content": []})
+            self.assertEqual(next(changes)["method"], "notifications/tools/list_changed")
+        self.until("response")
 
     def test_a_process_that_is_started_anew_is_initialized_anew(self) -> None:
         client = self.server(restart=True)

@@ -1,5 +1,6 @@
 """Sessions and streams of the eras before at their edges: what is forgotten, what is not to be had, who says what."""
 
+import json
 import threading
 import time
 import unittest
@@ -8,10 +9,11 @@ from unittest import mock
 from mcp_ref.base.meta import LOG_LEVEL
 from mcp_ref.base.request import Head, Request
 from mcp_ref.legacy import serve, streams
+from mcp_ref.legacy.sessions import Session
 from mcp_ref.legacy.streams import Kept, Streams
 from mcp_ref.transports.endpoint import Endpoint
 
-from .support import Older, full_server
+from .support import Older, echo_server, full_server
 
 
 def get(server, target="/mcp", **fields):
@@ -75,6 +77,16 @@ class AtTheEdge(unittest.TestCase):
         self.assertIn(b"event: endpoint", second.opening)
         self.assertNotEqual(first.opening, second.opening)
 
+    def test_only_who_names_an_event_stream_begins_one_without_a_session(self):
+        for accept in ("*/*", "text/*", "text/html, */*;q=0.8", "text/event-stream;q=0, */*", ""):
+            answer = get(self.server, accept=accept)
+            self.assertEqual((answer.status, answer.stream), (406, None), accept)
+            self.assertIn(b"text/event-stream", answer.body)
+        self.assertEqual(len(self.server.state.sessions), 1)
+        begun = get(self.server, accept="application/json, text/event-stream").stream
+        self.assertIn(b"event: endpoint", begun.opening)
+        self.assertEqual(get(self.server, accept="*/*", mcp_session_id=self.client.session).status, 200)
+
     def test_a_stream_ends_with_the_token_that_it_was_opened_with(self):
         over = time.time() + 60
         session = self.server.state.sessions.find(self.client.session, "")
@@ -85,15 +97,56 @@ class AtTheEdge(unittest.TestCase):
         request.principal = None
         self.assertIsNone(serve.serve(self.server.state, request).stream.expires)
 
-    def test_cancelled_at_the_moment_it_asks(self):
-        talk = mock.Mock()
+    def test_a_client_that_comes_back_too_late_for_what_it_was_told_is_told_that_all_has_changed(self):
+        self.client.request("resources/subscribe", {"uri": "demo://one"})
+        first = get(self.server, mcp_session_id=self.client.session).stream
+        with mock.patch.object(streams, "MAX_KEPT", 1200):
+            for _ in range(10):
+                self.server.notify_tools_changed()
+        with self.assertLogs("mcp_ref", "INFO"):
+            back = get(self.server, mcp_session_id=self.client.session, last_event_id="0-2").stream
+        self.assertTrue(first.ended)
+        told = [json.loads(each) for each in back.take()]
+        again = [each["method"] for each in told[-4:]]
+        self.assertEqual([each["method"] for each in told[:-4]], ["notifications/tools/list_changed"] * 3)
+        self.assertEqual(again, [f"notifications/{what}/list_changed" for what in ("tools", "prompts", "resources")]
+                         + ["notifications/resources/updated"])
+        self.assertEqual(told[-1]["params"], {"uri": "demo://one"})
+        back = get(self.server, mcp_session_id=self.client.session, last_event_id="0-13").stream
+        self.assertEqual(len(back.take()), 1, "nothing is missing")
 
-        def converse(state, request, *_):
-            request.cancelled = True
-            return talk
-        with mock.patch.object(serve, "converse", converse):
-            self.client.call("ask")
-        talk.cancel.assert_called_once_with()
+    def test_only_what_is_advertised_may_have_changed(self):
+        server = echo_server()
+        client = Older(server)
+        client.initialize()
+        get(server, mcp_session_id=client.session)
+        with mock.patch.object(streams, "MAX_KEPT", 1):
+            server.notify_tools_changed()
+        back = get(server, mcp_session_id=client.session, last_event_id="0-0").stream
+        self.assertEqual([json.loads(each)["method"] for each in back.take()], ["notifications/tools/list_changed"])
+
+    def test_what_a_request_reported_may_be_missing_and_nothing_is_told_of_it(self):
+        session = self.server.state.sessions.find(self.client.session, "")
+        stream = session.streams.open()
+        with mock.patch.object(streams, "MAX_KEPT", 300):
+            stream.put(b"1")
+            stream.put(b"2")
+        back = get(self.server, mcp_session_id=self.client.session, last_event_id="1-0").stream
+        self.assertEqual(back.take(), [b"2"])
+        self.assertEqual(session.streams.standalone().count, 0)
+
+    def test_cancelled_at_the_moment_it_asks(self):
+        ask = Session.ask
+
+        def cancelled(session, *arguments):
+            for each in list(session.under_way.values()):
+                each.cancel()
+            return ask(session, *arguments)
+        with mock.patch.object(Session, "ask", cancelled):
+            reply = self.client.call("ask")
+        self.assertEqual(reply.status, 202)
+        question, withdrawn = reply.sent
+        self.assertEqual(withdrawn["params"], {"requestId": question["id"]})
 
 
 class OfStreams(unittest.TestCase):
@@ -106,6 +159,17 @@ class OfStreams(unittest.TestCase):
         stream.put(b"1")
         self.assertIsNone(self.streams.resumed("1-2"))
         self.assertEqual(self.streams.resumed("1-1").take(), [])
+
+    def test_where_somebody_would_wait_in_vain_nothing_is_taken_up_again(self):
+        stream = self.streams.open()
+        for number, awaited in ((1, False), (2, True), (3, False), (4, False)):
+            stream.put(b"%d" % number, awaited=awaited)
+        with mock.patch.object(streams, "MAX_KEPT", len(b"4") + streams.COST):
+            stream.put(b"5")
+        self.assertEqual([self.streams.resumed(f"1-{number}") for number in (0, 1)], [None, None])
+        for number, gap in ((2, True), (3, True), (4, False), (5, False)):
+            reader = self.streams.resumed(f"1-{number}")
+            self.assertEqual((reader.take(), reader.gap), ([b"5"] if number < 5 else [], gap), number)
 
     def test_nothing_follows_the_last(self):
         stream = self.streams.open()

@@ -187,12 +187,15 @@ class Sizes(unittest.TestCase):
         codes = [client.request("resources/subscribe", {"uri": f"demo://{n}"}).body.get("error", {}).get("code")
                  for n in range(101)]
         self.assertEqual(codes, [None] * 100 + [-32602])
+        self.assertEqual(client.request("resources/subscribe", {"uri": "demo://2"}).result, {}, "it follows that one")
         client.request("resources/unsubscribe", {"uri": "demo://1"})
         self.assertEqual(client.request("resources/subscribe", {"uri": "demo://" + "x" * 2000}).error["code"], -32602)
         self.assertEqual(client.request("resources/subscribe", {"uri": "demo://y"}).result, {})
 
 
 class Outlet:
+    stopping = False
+
     def __init__(self):
         self.sent = []
 
@@ -201,6 +204,8 @@ class Outlet:
 
 
 class Gone:
+    stopping = False
+
     def send(self, message):
         raise Cancelled()
 
@@ -267,7 +272,15 @@ class Questions(unittest.TestCase):
             session.ask(self.outlet, self.question, lambda response: (self.heard.append(response), heard.set()))
             self.assertTrue(heard.wait(20))
         self.assertIn("0.05 seconds", self.heard[0]["error"]["message"])
+        self.assertEqual(self.outlet.sent[1:], [
+            {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}])
         session.answered({"id": 1, "result": {}})
+        self.assertEqual(len(self.heard), 1)
+
+    def test_a_question_whose_client_has_gone_lapses_too(self):
+        id = self.ask()
+        with mock.patch.object(self.outlet, "send", Gone().send):
+            self.session.lapse(id)
         self.assertEqual(len(self.heard), 1)
 
     def test_a_session_that_is_not_kept_declares_nothing(self):

@@ -27,7 +27,7 @@ def accepted(**fields: Any) -> Dict[str, Any]:
 
 
 class Client:
-    """A client and its session: what it was sent, and the answers that it owes.
+    """A client, its session and the outlet to it: what it was sent, and the answers that it owes.
 
     given: answers by method, which are sent at once.
     """
@@ -39,7 +39,7 @@ class Client:
         self.sent: List[Dict[str, Any]] = []
         self.withdrawn: List[Any] = []
         self.owed: Dict[Any, Any] = {}
-        self.gone = False
+        self.gone, self.kept, self.session = False, True, self
         self.held, self.room = 0, 1_000_000
         self.on_ask: Any = None
 
@@ -84,16 +84,17 @@ class Call:
         self.outcomes: List[Any] = []
         self.finished = threading.Event()
         self.client = client
+        outlet: Any = client
+        client.kept = session
         self.request = request = Request(lambda: b"")
         request.id, request.method, request.params, request.version = 7, method, params, client.version
         request.capabilities = client.capabilities if session else {}
         request.meta = params.pop("meta", {})
-        request.notify = client.send
         self.conversation: Optional[shim.Conversation] = None
-        outcome = shim.attempt(server.state, request, client if session else None)
+        outcome = shim.attempt(server.state, request, outlet)
         if isinstance(outcome, Asks):
-            self.conversation = shim.converse(server.state, request, client if session else None, client, outcome,
-                                              self.finish)
+            self.conversation = shim.Conversation(server.state, request, outlet, self.finish)
+            self.conversation.put(outcome)
         else:
             self.finish(outcome)
 
@@ -537,9 +538,9 @@ class Cancellation(unittest.TestCase):
         client.on_ask = lambda id: holder or holder.append(id) or setattr(self.seen, "cancelled", True)
         later = shim.attempt
 
-        def attempt(state: Any, request: Request, session: Any) -> Any:
+        def attempt(state: Any, request: Request, outlet: Any) -> Any:
             self.seen = request
-            return later(state, request, session)
+            return later(state, request, outlet)
         with mock.patch.object(shim, "attempt", attempt):
             call = tool(self.server, client, "three")
         self.assertEqual(call.outcomes, [None])

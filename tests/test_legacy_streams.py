@@ -136,6 +136,29 @@ class Posts(Wire):
             self.assertIn("the server stops", answer["result"]["content"][0]["text"])
             self.assertIs(answer["result"]["isError"], True)
 
+    def test_what_is_asked_of_a_client_while_the_server_stops_fails_at_once(self):
+        server, go = Server("s", "1", logging=True), threading.Event()
+
+        @server.tool
+        def slow(ctx) -> str:
+            ctx.log("info", "begun")
+            go.wait(10)
+            return ctx.elicit("Who?", {"name": {"type": "string"}})["name"]
+
+        self.begin(server, limits=Limits(grace=60))
+        client = self.call("slow", id="q")
+        client.head()
+        self.event(client)
+        self.event(client)
+        stopping = threading.Thread(target=self.http.stop)
+        stopping.start()
+        self.until(lambda: self.http.socket.fileno() < 0)
+        self.http.loop.call_soon(go.set)  # once the streams have been told
+        stopping.join(30)
+        self.assertFalse(stopping.is_alive())
+        ((_, answer),) = Leaving.rest_of(self, client)
+        self.assertIn("the server stops", answer["result"]["content"][0]["text"])
+
     def test_questions_hold_no_thread(self):
         """More of them than there are threads for handlers, all waiting."""
         self.begin(limits=Limits(handlers=2))
@@ -325,6 +348,26 @@ class Resumed(Wire):
         [(id, answer)] = self.rest(back)
         self.assertEqual((id, answer["id"], answer["result"]["content"][0]["text"]), ("1-1", 3, "long enough"))
 
+    def test_a_stream_that_the_handler_lets_go_in_a_later_round(self):
+        server = Server("s", "1")
+
+        @server.tool
+        def long(ctx) -> str:
+            name = ctx.elicit("Who?", {"name": {"type": "string"}})["name"]
+            ctx.close_stream()
+            return name
+
+        self.begin(server)
+        client = self.call("long", id=3)
+        client.head()
+        self.event(client)
+        self.answer(self.event(client)[1], accept(name="Bo"))
+        self.assertEqual(Leaving.rest_of(self, client), [])
+        back = self.get("1-1")
+        back.head()
+        [(id, answer)] = self.rest(back)
+        self.assertEqual((id, answer["result"]["content"][0]["text"]), ("1-2", "Bo"))
+
     def test_others_are_not_sent_away(self):
         server = Server("s", "1")
 
@@ -340,12 +383,58 @@ class Resumed(Wire):
         self.assertEqual(client.response().json["result"]["content"][0]["text"], "short")
         client.socket.close()
 
+    def test_a_thread_left_behind_lets_nothing_go(self):
+        server, behind = Server("s", "1"), []
+
+        @server.tool
+        def leave(ctx) -> str:
+            behind.append(ctx.close_stream)
+            return "left"
+
+        self.begin(server)
+        client = self.call("leave")
+        self.assertEqual(client.response().json["result"]["content"][0]["text"], "left")
+        behind[0]()
+        client.send(self.octets("POST", body=json.dumps(message("tools/list", id=2)).encode()))
+        self.assertEqual(client.response().json["id"], 2)
+
     def test_what_cannot_be_resumed(self):
         self.begin()
         for last in ("9-1", "1-1", "x", "1", "0-0", "1-99999999999", "-1-1"):
             self.assertEqual(self.get(last).response().status, 400, last)
         self.session = None
         self.assertEqual(self.get("1-1").response().status, 400)
+
+    def test_a_question_that_is_not_kept_any_more(self):
+        self.begin()
+        with mock.patch.object(streams, "MAX_KEPT", 1):
+            client = self.call("ask", id=7)
+            client.head()
+            self.event(client)
+            question = self.event(client)[1]
+            self.assertEqual(self.get("1-0").response().status, 400)
+        back = self.get("1-1")
+        self.assertEqual(back.head().status, 200, "it was heard")
+        self.answer(question, accept(name="Bo"))
+        self.assertEqual(self.event(back)[1]["id"], 7)
+
+    def test_somebody_waits_for_questions_and_answers(self):
+        self.begin(version="2025-03-26")
+        client = self.send([{"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": name}}
+                            for id, name in ((1, "echo"), (2, "work"), (3, "echo"))])
+        client.head()
+        self.rest(client)
+        self.assertEqual(self.kept(), [(1, True), (None, False), (2, True), (3, True)])
+        self.begin()
+        client = self.call("ask", id=4)
+        client.head()
+        self.event(client)
+        self.event(client)
+        self.assertEqual(self.kept(), [(1, True)])
+
+    def kept(self):
+        events = self.mcp.state.sessions.find(self.session, "").streams.by_number[1].events
+        return [(json.loads(each).get("id"), each.awaited) for each in events]
 
     def test_only_that_stream_and_only_once(self):
         self.begin()

@@ -95,6 +95,11 @@ class Media(unittest.TestCase):
                       "*/*;q=x"):
             self.assertFalse(accepts(value, self.BOTH), value)
 
+    def test_what_is_accepted_by_name(self):
+        for value, expected in (("text/event-stream", True), ("*/*, Text/Event-Stream;q=0.1", True), ("*/*", False),
+                                ("text/*", False), ("text/event-stream;q=0, */*", False)):
+            self.assertIs(accepts(value, ("text/event-stream",), by_name=True), expected, value)
+
     def test_what_is_json(self):
         for value in ("application/json", "Application/JSON; charset=\"UTF-8\"", "application/json;x=y"):
             self.assertTrue(is_json(value), value)

@@ -188,7 +188,17 @@ class Session:
                 raise
             self._missed()
             for uri in {uri for feed in self._feeds for uri in feed.uris}:
-                self._once(self._message("resources/subscribe", {"uri": uri}), deadline, self._heard)
+                self._follow_again(uri, deadline)
+
+    def _follow_again(self, uri: str, deadline: Deadline) -> None:
+        """Subscribe as the session before had. Where the server refuses, who listens is told, not who made a call."""
+        try:
+            self._once(self._message("resources/subscribe", {"uri": uri}), deadline, self._heard)
+        except ProtocolError as error:
+            log.warning("%s does not tell of %s any more: %s", self._transport.address, shown(uri), error)
+            for feed in self._feeds:
+                if uri in feed.uris:
+                    feed.hang_up()
 
     def _once(self, message: Message, deadline: Deadline, heard: Heard) -> Dict[str, Any]:
         """One attempt. A request that is given up is cancelled by a notification, since to go away cancels nothing."""

@@ -6,45 +6,29 @@ POST there is answered 202, and what it asks for on the stream. The session ends
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Dict
 
 from ..lib.strict_json import encode
 from ..patterns.notifications import Cancelled
 from .sessions import Session
-from .streams import MAX_WAITING
+from .streams import Queue
 
 
-class Channel:
-    """The stream of one session: its `channel`, and what a transport reads, as it does a Subscription."""
+class Channel(Queue):
+    """The stream of one session: its `channel`, and what a transport reads."""
 
     def __init__(self, session: Session, path: str) -> None:
-        self.opening = f"event: endpoint\ndata: {path}?session={session.id}\n\n".encode("ascii")
-        self.wake: Optional[Callable[[], None]] = None
-        self.overrun = self.ended = False
-        self.expires: Optional[float] = None
+        super().__init__(session.hub.kept, f"event: endpoint\ndata: {path}?session={session.id}\n\n".encode("ascii"))
         self._session = session
-        self._lock = session.hub.kept.lock
-        self._waiting: List[bytes] = []
-        self._size = 0
-        session.hub.kept.readers += 1
+        self._kept.readers += 1
 
     def send(self, message: Dict[str, Any]) -> None:
         """Have the client sent a message. Raises Cancelled when it is gone."""
         data = encode(message)
-        with self._lock:
+        with self._kept.lock:
             if self.ended or self.overrun:
                 raise Cancelled()
-            self.overrun = self._size > MAX_WAITING
-            self._waiting.append(data)
-            self._size += len(data)
-            if self.wake is not None:
-                self.wake()
-
-    def take(self) -> List[bytes]:
-        """The messages that wait, which then wait no longer."""
-        with self._lock:
-            taken, self._waiting, self._size = self._waiting, [], 0
-        return taken
+            self.add(data)
 
     def end(self) -> None:
         """The server ends it, and the session with it."""
@@ -52,12 +36,11 @@ class Channel:
 
     def close(self) -> None:
         """The client is gone, or is to go."""
-        with self._lock:
+        with self._kept.lock:
             if self.ended:
                 return
             self.ended = True
-            self._session.hub.kept.readers -= 1
+            self._kept.readers -= 1
             if self.wake is not None:
                 self.wake()
         self._session.end()
-

@@ -161,10 +161,10 @@ def subscribe(state: State, request: Request, session: Session) -> Dict[str, Any
     """resources/subscribe, to what the caller may read. Raises InvalidParams, ResourceNotFound, HTTPError."""
     uri = request.params.get("uri")
     permit(state.auth, request, find(state, uri)[0].scopes)
-    uris = session.uris or set()
-    if len(uris) >= MAX_URIS or len(str(uri)) > MAX_URI:
+    uris = session.uris | {str(uri)}
+    if len(uris) > MAX_URIS or len(str(uri)) > MAX_URI:
         raise InvalidParams(f"Invalid params: a session follows {MAX_URIS} resources, of {MAX_URI} characters each")
-    session.uris = {*uris, str(uri)}
+    session.uris = uris
     return {}
 
 
@@ -173,7 +173,7 @@ def unsubscribe(state: State, request: Request, session: Session) -> Dict[str, A
     uri = request.params.get("uri")
     if not isinstance(uri, str):
         raise InvalidParams("Invalid params: params.uri must be a string")
-    session.uris = (session.uris or set()) - {uri}
+    session.uris -= {uri}
     return {}
 
 

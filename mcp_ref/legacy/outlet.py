@@ -7,7 +7,6 @@ sends, or the shim for it. Or by the channel of a session that has one (stdio, H
 from __future__ import annotations
 
 import threading
-from functools import partial
 from typing import Any, Dict, List, Optional, Tuple
 
 from ..base.errors import ProtocolError
@@ -26,12 +25,13 @@ class Outlet:
     """For all that one POST or line asks: where the answers go, and what is sent ahead of them.
 
     left: answers that are still to be given. batch: whether they are for a batch. late: whether the POST or line has
-    its own answer by now, so that these go by the channel.
+    its own answer by now, so that these go by the channel. stopping: whether no client is waited for any more.
     """
 
     def __init__(self, session: Session, request: Request) -> None:
         self.session = session
-        self.left, self.batch = 1, False
+        self.left = 1
+        self.batch = self.stopping = False
         self._request, self._notify = request, request.notify
         self._headers: Tuple[Tuple[str, str], ...] = ()
         self._answers: List[Dict[str, Any]] = []
@@ -63,7 +63,7 @@ class Outlet:
         with self._lock:
             stream = self._opened()
         if stream is not None:
-            stream.put(encode(message))
+            stream.put(encode(message), awaited="id" in message)
         elif self._request.stream is None and self._notify is not None and self.session.kept:
             self._notify(message)
         else:
@@ -74,12 +74,17 @@ class Outlet:
         """The event stream that the response is from now on, None where it cannot be one; with the lock held."""
         turn = self._request.stream
         if self._stream is None and turn is not None and self.session.kept and not self.session.hub.kept.full:
-            self._stream = self.session.streams.open(partial(self.session.give_up, self))
+            self._stream = self.session.streams.open(self.give_up)
             self._reader = self._stream.reader_from()
             for each in self._answers:
-                self._stream.put(encode(each))
+                self._stream.put(encode(each), awaited=True)
             turn(self._reader)
         return self._stream
+
+    def give_up(self) -> None:
+        """The server stops: what is asked here has failed, and so has what is yet to be asked."""
+        self.stopping = True
+        self.session.give_up(self)
 
     def answer(self, message: Optional[Dict[str, Any]]) -> None:
         """Give one of the answers, None for that of a request that was cancelled."""
@@ -87,7 +92,7 @@ class Outlet:
             self.left -= 1
             stream, by_channel = self._stream, self.late and self._stream is None
             if stream is not None and message is not None:
-                stream.put(encode(message), self.left == 0)
+                stream.put(encode(message), self.left == 0, awaited=True)
             elif stream is not None and self.left == 0:
                 stream.finish()
             elif message is not None and not by_channel:

@@ -9,7 +9,7 @@ a loss. A revision is a date, so that texts compare as the revisions do. No func
 from __future__ import annotations
 
 from secrets import token_urlsafe
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Dict, List, Mapping, Optional
 
 from ..base.meta import SERVER_INFO, SUBSCRIPTION_ID
 from ..base.versioning import LATEST, LEGACY
@@ -60,15 +60,9 @@ NOTIFICATIONS = {"notifications/" + name for name in (
     "prompts/list_changed")}
 
 
-def negotiated(requested: Any, served: Sequence[str] = LEGACY) -> str:
-    """The revision that `initialize` settles on: the one it asks for, else the newest of those served."""
-    return requested if requested in served else served[0]
-
-
-def capabilities(version: str, modern: Mapping[str, Any]) -> Dict[str, Any]:
-    """What `initialize` advertises of this server's capabilities."""
-    made: Dict[str, Any] = _fitted(version, "capabilities", modern)
-    return made
+def negotiated(requested: Any) -> str:
+    """The revision that `initialize` settles on: the one it asks for, else the newest."""
+    return requested if requested in LEGACY else LEGACY[0]
 
 
 def client_capabilities(version: str, given: Any) -> Dict[str, Any]:

@@ -28,16 +28,17 @@ from ..base.versioning import HEADER as VERSION
 from ..ladder import frame, is_response
 from ..lib.strict_json import encode
 from ..lib.text import shown
-from ..patterns.notifications import CANCELLED, Cancelled
+from ..patterns.notifications import CANCELLED
+from ..patterns.subscriptions import LIST_CHANGED, RESOURCE_UPDATED
 from ..server.invoke import Asks, principal_name
 from ..server.state import State
 from ..transports.endpoint import EVENT_STREAM
 from .http_sse import Channel
 from .lifecycle import OWN, call, kept, phase, prepare
 from .outlet import Outlet
-from .revisions import V2503, notification, result
-from .sessions import Session
-from .shim import Conversation, Outcome, attempt, converse
+from .revisions import V2503, result
+from .sessions import Session, change
+from .shim import Conversation, Outcome, attempt
 
 MAX_UNDER_WAY = 100
 """Requests of one session without an answer."""
@@ -148,6 +149,11 @@ def _listen(state: State, request: Request) -> Answer:
         stream = None if session is None else session.streams.resumed(last)
         if stream is None:
             raise refusal(400, "bad request", "Last-Event-ID names no event of a stream that can be resumed")
+        assert session is not None
+        if stream.gap:
+            log.info("a stream is taken up again, and some of what came after %s is not kept any more", last)
+            if stream.stream.number == 0:
+                _catch_up(state, session)
     else:
         assert session is not None
         stream = session.streams.standalone().only_reader()
@@ -156,6 +162,15 @@ def _listen(state: State, request: Request) -> Answer:
         state.sessions.listening[session] = None
     stream.expires = request.principal.get("exp") if isinstance(request.principal, Mapping) else None
     return Answer(200, content_type=EVENT_STREAM, stream=stream)
+
+
+def _catch_up(state: State, session: Session) -> None:
+    """Tell that all may have changed that the client is told of: some of what was told is lost, which, nobody knows."""
+    for method in LIST_CHANGED.values():
+        if state.capabilities.get(method.split("/")[1], {}).get("listChanged"):
+            session.tell(change(method))
+    for uri in session.uris:
+        session.tell(change(RESOURCE_UPDATED, uri))
 
 
 class Exchange:
@@ -177,7 +192,6 @@ class Exchange:
     def run(self) -> Optional[ProtocolError]:
         """Serve it as far as it goes without an answer of the client's; the error that it came to. Raises HTTPError."""
         request, session = self.request, self.outlet.session
-        request.notify, request.outlet = self.report, self.outlet
         try:
             outcome = self.refused or self._outcome(session)
         except ProtocolError as error:
@@ -188,10 +202,8 @@ class Exchange:
                 raise
             outcome = InvalidRequest("Invalid Request: the token lacks a scope of what is called")
         if isinstance(outcome, Asks):
-            asked_in = session if session.kept else None
-            self.conversation = converse(self.state, request, asked_in, self.outlet, outcome, self.finish)
-            if request.cancelled:
-                self.conversation.cancel()
+            self.conversation = Conversation(self.state, request, self.outlet, self.finish)
+            self.conversation.put(outcome)
             return None
         failure = self.finish(outcome)
         if request.method == "initialize" and failure is None:
@@ -215,16 +227,8 @@ class Exchange:
         if limit:
             raise RateLimited(request.method, limit)
         if own is None:
-            return attempt(state, request, session if session.kept else None)
+            return attempt(state, request, self.outlet)
         return own(state, request, session)
-
-    def report(self, message: Dict[str, Any]) -> None:
-        """Send a notification of the handler's. Raises Cancelled."""
-        if self.request.cancelled:
-            raise Cancelled()
-        known = notification(self.request.version, message)
-        if known is not None:
-            self.outlet.send(known)
 
     def finish(self, outcome: Outcome) -> Optional[ProtocolError]:
         """Give the answer: a result as 2026-07-28 has it, an error, or None for none. Returns the error."""

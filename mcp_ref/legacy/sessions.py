@@ -10,8 +10,9 @@ from __future__ import annotations
 import secrets
 import threading
 import time
+from contextlib import suppress
 from itertools import islice
-from typing import Any, Callable, Dict, List, Mapping, Optional, Set, Tuple
+from typing import Any, Callable, Dict, FrozenSet, List, Mapping, Optional, Tuple
 
 from ..base.errors import InvalidParams, refusal
 from ..base.request import RequestId
@@ -53,7 +54,7 @@ class Session:
         self.id = ""
         self.ready = False
         self.level = LEVEL
-        self.uris: Optional[Set[str]] = None
+        self.uris: FrozenSet[str] = frozenset()
         self.under_way: Dict[RequestId, Any] = {}
         self.channel: Any = None
         self.used = 0.0
@@ -101,14 +102,17 @@ class Session:
     def ask(self, outlet: Any, question: Mapping[str, Any], hear: Hear) -> int:
         """Send a request by `outlet.send`; its id.
 
-        hear: given the response, once and from any thread, or an error in its place after PATIENCE. Raises Cancelled
-        where there is nobody to ask.
+        hear: given the response, once and from any thread, or an error in its place after PATIENCE, and at once where
+        the server stops. Raises Cancelled where there is nobody to ask.
         """
         with self.hub.lock:
             self._count += 1
             id, crowded = self._count, len(self._asked) >= MAX_ASKED
             self._asked[id] = outlet, hear
             self.hub.wait(self, id)
+        if outlet.stopping:  # asked only now that it is known above: whichever comes second, this or give_up, sees it
+            self.give_up(outlet)
+            return id
         try:
             if crowded or outlet.send({"jsonrpc": "2.0", "id": id, **question}) is False:
                 self.answered(_failed(id, "it cannot be asked now, for it is asked too much already"))
@@ -131,8 +135,12 @@ class Session:
             asked[1](dict(message))
 
     def lapse(self, id: int) -> None:
-        """The time to answer a question is over."""
-        self.answered(_failed(id, f"it has not answered within {PATIENCE:g} seconds"))
+        """The time to answer a question is over, which the client is told."""
+        asked = self._forget(id)
+        if asked is not None:
+            with suppress(Cancelled):
+                asked[0].send(_withdrawal(id))
+            asked[1](_failed(id, f"it has not answered within {PATIENCE:g} seconds"))
 
     def give_up(self, outlet: Any) -> None:
         """The server stops, and waits for no answer to what it asked there."""
@@ -144,7 +152,7 @@ class Session:
         """Nobody waits for that answer any more, which the client is told. Raises Cancelled where there is nobody."""
         asked = self._forget(id)
         if asked is not None:
-            asked[0].send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
+            asked[0].send(_withdrawal(id))
 
     def _forget(self, id: Any) -> Optional[Tuple[Any, Hear]]:
         if type(id) is not int:
@@ -155,9 +163,9 @@ class Session:
 
     # What is told unasked
 
-    def hears(self, method: str, uri: Optional[str]) -> bool:
-        """Whether a change is one that this client is told of."""
-        return self.ready and (uri is None or self.uris is not None and uri in self.uris)
+    def hears(self, uri: Optional[str]) -> bool:
+        """Whether this client is told of a change; uri: of the resource that was updated, None for that of a list."""
+        return self.ready and (uri is None or uri in self.uris)
 
     def tell(self, message: Mapping[str, Any]) -> None:
         """Send a notification that belongs to no request."""
@@ -180,6 +188,10 @@ class Session:
             self._streams.end()
         if self.channel is not None and self.id:
             self.channel.close()
+
+
+def _withdrawal(id: RequestId) -> Dict[str, Any]:
+    return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}
 
 
 def _failed(id: int, why: str) -> Dict[str, Any]:
@@ -239,9 +251,9 @@ class Sessions:
     def publish(self, method: str, uri: Optional[str] = None) -> None:
         """Tell every client that listens, and follows `uri` where one is given."""
         if self.listening:
-            message = {"jsonrpc": "2.0", "method": method, **({} if uri is None else {"params": {"uri": uri}})}
+            message = change(method, uri)
             for session in list(self.listening):
-                if session.hears(method, uri):
+                if session.hears(uri):
                     session.tell(message)
 
     # Time: one thread for all questions, which ends when none waits
@@ -268,6 +280,11 @@ class Sessions:
                 time.sleep(min(left, 1.0))
             else:
                 first[0].lapse(first[1])
+
+
+def change(method: str, uri: Optional[str] = None) -> Dict[str, Any]:
+    """The notification of a change. uri: of the resource that was updated."""
+    return {"jsonrpc": "2.0", "method": method, **({} if uri is None else {"params": {"uri": uri}})}
 
 
 def unknown() -> Any:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import threading
 import time
 from functools import partial
-from typing import Any, Callable, Dict, Mapping, Optional, Protocol, Union
+from typing import Any, Callable, Dict, Mapping, Optional, Union
 
 from ..base.errors import HTTPError, InternalError, InvalidParams, MissingClientCapability, ProtocolError, from_handler
 from ..base.log import log
@@ -33,7 +33,9 @@ from ..patterns.notifications import Cancelled
 from ..server.invoke import Asks
 from ..server.state import State
 from ..server.tools import failed
+from .outlet import Outlet
 from .revisions import notification, question
+from .sessions import Session
 
 MAX_ROUNDS = 8
 PAUSE = 0.25
@@ -45,43 +47,19 @@ Outcome = Union[Dict[str, Any], ProtocolError, None]
 """What becomes of a request: its result as 2026-07-28 has it, its error, or None where it is cancelled: no answer."""
 
 
-class Outlet(Protocol):
-    """Where messages to the client go: the stream of the request that is served, or the pipe."""
-
-    def send(self, message: Dict[str, Any]) -> object:
-        """Send it, or keep it for a client that comes back. Raises Cancelled where there is nobody."""
-
-
-class Session(Protocol):
-    """What is asked of legacy.sessions."""
-
-    def ask(self, outlet: Outlet, question: Dict[str, Any], hear: Callable[[Dict[str, Any]], None]) -> Any:
-        """Send a request; `hear` is given its response, from any thread and once. Its id."""
-
-    def withdraw(self, id: Any) -> None:
-        """Tell the client that nobody waits for the answer any more; `hear` is not called."""
-
-    def hold(self, octets: int) -> bool:
-        """Whether so much more may be kept while it waits for a client; a negative number gives it back."""
-
-
-def converse(state: State, request: Request, session: Optional[Session], outlet: Outlet, asks: Asks,
-             finish: Callable[[Outcome], object]) -> Conversation:
-    """Have the questions of `asks` answered and the method run again, until there is a result.
-
-    session: None where none is kept. finish: called once, from any thread, perhaps before this returns. What the
-    handler reports in the rounds to come goes to the outlet. The Conversation is there to be cancelled.
-    """
-    conversation = Conversation(state, request, session, outlet, finish)
-    conversation.put(asks)
-    return conversation
-
-
-def attempt(state: State, request: Request, session: Optional[Session]) -> Union[Asks, Outcome]:
+def attempt(state: State, request: Request, outlet: Outlet) -> Union[Asks, Outcome]:
     """Call the method of a request: what it returns, or the error that answers it, and None if it was cancelled.
 
-    Raises HTTPError where the caller's token lacks a scope.
+    What the handler reports goes to the outlet. Raises HTTPError where the caller's token lacks a scope.
     """
+    def report(message: Dict[str, Any]) -> None:
+        if request.cancelled:
+            raise Cancelled()
+        known = notification(request.version, message)
+        if known is not None:
+            outlet.send(known)
+
+    request.notify, request.outlet = report, outlet
     try:
         result: Asks = state.methods[request.method](state, request)
         return result
@@ -90,7 +68,7 @@ def attempt(state: State, request: Request, session: Optional[Session]) -> Union
     except (HTTPError, KeyboardInterrupt):
         raise
     except MissingClientCapability as error:
-        return _lacking(state, request, session, error) if error.found else _broken(request)
+        return _lacking(state, request, outlet.session, error) if error.found else _broken(request)
     except ProtocolError as error:
         try:
             return from_handler(error)
@@ -105,13 +83,13 @@ def _broken(request: Request) -> ProtocolError:
     return InternalError("Internal error")
 
 
-def _lacking(state: State, request: Request, session: Optional[Session], error: MissingClientCapability) -> Outcome:
+def _lacking(state: State, request: Request, session: Session, error: MissingClientCapability) -> Outcome:
     """What -32021 would tell, which no legacy client knows."""
     if not state.input_required_legacy_shim:
         return _strict(request)
     needed = " and ".join(f"{name} ({', '.join(inner)})" if inner else name
                           for name, inner in error.data["requiredCapabilities"].items())
-    why = "this server keeps no session to ask in" if session is None else "the client has not declared"
+    why = "the client has not declared" if session.kept else "this server keeps no session to ask in"
     return _failure(request, f"needs the client's {needed}, which {why}")
 
 
@@ -127,16 +105,17 @@ def _failure(request: Request, text: str) -> Outcome:
 
 
 class Conversation:
-    """The rounds of one request.
+    """The rounds of one request, from the first that asks until there is a result.
 
-    Answers come from any thread, and one may come before the id of its question is known. `_open` is what the round has
-    no answer to: key to the id that it was sent under, None while that is not known. `_held`: octets that are kept for
-    it meanwhile. The lock is for bookkeeping alone.
+    finish: called once, from any thread, perhaps before `put` returns. Answers come from any thread too, and one may
+    come before the id of its question is known. `_open` is what the round has no answer to: key to the id that it was
+    sent under, None while that is not known. `_held`: octets that are kept for it meanwhile. The lock is for
+    bookkeeping alone.
     """
 
-    def __init__(self, state: State, request: Request, session: Optional[Session], outlet: Outlet,
+    def __init__(self, state: State, request: Request, outlet: Outlet,
                  finish: Callable[[Outcome], object]) -> None:
-        self._state, self._request, self._session, self._outlet = state, request, session, outlet
+        self._state, self._request, self._session, self._outlet = state, request, outlet.session, outlet
         self._finish = finish
         self._lock = threading.Lock()
         self._round = self._held = 0
@@ -165,16 +144,14 @@ class Conversation:
             self._ask(each, waiting, key, asked[key])
         if request.cancelled:
             self.cancel()
-        elif not sent and self._session is None:
+        elif not sent and not self._session.kept:
             self._after_a_pause()  # where no stream waits for what comes later
         elif not sent:
             request.later(self._after_a_pause)
 
-    def _ask(self, sent: Dict[str, Any], waiting: Dict[str, Any], key: str,
-             asked: Mapping[str, Any]) -> None:
+    def _ask(self, sent: Dict[str, Any], waiting: Dict[str, Any], key: str, asked: Mapping[str, Any]) -> None:
         if self._over:
             return
-        assert self._session is not None  # without one there are no capabilities, and so no questions
         try:
             id = self._session.ask(self._outlet, sent, partial(self._heard, waiting, key, asked))
         except Cancelled:
@@ -206,7 +183,7 @@ class Conversation:
 
     def _hold(self, octets: int) -> bool:
         with self._lock:
-            room = self._over or self._session is None or self._session.hold(octets)
+            room = self._over or self._session.hold(octets)
             if room and not self._over:
                 self._held += octets
         return room
@@ -220,20 +197,14 @@ class Conversation:
         if self._over:
             return
         self._request.params = {**self._request.params, "inputResponses": self._answers}
-        self._request.notify = self._report
         try:
-            outcome = attempt(self._state, self._request, self._session)
+            outcome = attempt(self._state, self._request, self._outlet)
         except HTTPError:
             return self._fail("is not permitted any more")
         if isinstance(outcome, Asks):
             self.put(outcome)
         else:
             self._end(outcome)
-
-    def _report(self, message: Dict[str, Any]) -> None:
-        known = notification(self._request.version, message)
-        if known is not None:
-            self._outlet.send(known)
 
     def cancel(self) -> None:
         """The client has cancelled the request: its questions are withdrawn, and there is no answer."""
@@ -248,14 +219,12 @@ class Conversation:
                 return
             self._over = True
             unanswered = [id for id in self._open.values() if id is not None]
-            if self._session is not None:
-                self._session.hold(-self._held)
+            self._session.hold(-self._held)
         for id in unanswered:
             self._withdraw(id)
         self._finish(outcome)
 
     def _withdraw(self, id: Any) -> None:
-        assert self._session is not None
         try:
             self._session.withdraw(id)
         except Cancelled:

@@ -1,9 +1,11 @@
 """basic/transports of 2025-11-25, Resumability and Redelivery: event streams that outlive their connection.
 
 A Stream is what the server says in answer to one POST, or, as number 0, on the one GET stream of a session. Its events
-are numbered, `<stream>-<number>`, and kept, within bounds, for a client that comes back with Last-Event-ID. A Reader is
-one connection on which a stream is read; it may leave, or be sent away, and the stream goes on and is kept. One stream
-has one reader at most, so that no message is sent twice.
+are numbered, `<stream>-<number>`, and kept, within bounds, for a client that comes back with Last-Event-ID. Where a
+request or a response is not kept any more that comes after that event, the stream cannot be taken up again there, since
+somebody would wait for it in vain; a notification may be missing. A Reader is one connection on which a stream is read;
+it may leave, or be sent away, and the stream goes on and is kept. One stream has one reader at most, so that no message
+is sent twice.
 
 All of it changes under the lock of Kept, which no call holds for long; a reader's `wake` is called with it held.
 """
@@ -14,7 +16,7 @@ import collections
 import re
 import threading
 import time
-from typing import Callable, Deque, Dict, List, Optional
+from typing import Callable, Deque, Dict, Iterable, List, Optional
 
 MAX_KEPT = 256 * 1024
 """Octets of events kept of one session, the oldest given up first."""
@@ -31,14 +33,11 @@ RETRY = 1000
 _EVENT_ID = re.compile(r"(\d{1,9})-(\d{1,9})")
 
 
-def _nothing() -> None:
-    """Gives up what does not wait."""
-
-
 class Event(bytes):
-    """A message, as JSON. number: its place in its stream, from 1."""
+    """A message, as JSON. number: its place in its stream, from 1. awaited: whether somebody waits for it."""
 
     number: int
+    awaited: bool
 
 
 class Kept:
@@ -69,7 +68,7 @@ class Streams:
         """Whether any of them is being read."""
         return any(stream.reader is not None for stream in list(self.by_number.values()))
 
-    def open(self, give_up: Callable[[], None] = _nothing) -> "Stream":
+    def open(self, give_up: Callable[[], None] = lambda: None) -> "Stream":
         """A new stream, for the answer to a POST."""
         with self.kept.lock:
             self._last += 1
@@ -83,10 +82,13 @@ class Streams:
     def resumed(self, last_event_id: str) -> "Optional[Reader]":
         """What goes on after that event, on the stream that it was of; None where there is no such stream any more."""
         match = _EVENT_ID.fullmatch(last_event_id)
-        stream = None if match is None else self.by_number.get(int(match[1]))
-        if match is None or stream is None or int(match[2]) > stream.count:
+        if match is None:
             return None
-        return stream.reader_from(int(match[2]))
+        with self.kept.lock:
+            stream, number = self.by_number.get(int(match[1])), int(match[2])
+            if stream is None or not stream.lost <= number <= stream.count:
+                return None
+            return stream.read_from(number)
 
     def keep(self, stream: "Stream", event: Event) -> None:
         """Keep an event, and no more than the bounds allow; with the lock held."""
@@ -109,7 +111,11 @@ class Streams:
 
     def _drop(self) -> None:
         stream = self._order.popleft()
-        cost = len(stream.events.popleft()) + COST
+        event = stream.events.popleft()
+        stream.dropped = event.number
+        if event.awaited:
+            stream.lost = event.number
+        cost = len(event) + COST
         self._octets -= cost
         self.kept.octets -= cost
         if not self._order:
@@ -134,21 +140,23 @@ class Streams:
 class Stream:
     """One stream. count: of its events so far. over: whether the last one was sent. events: those kept, in order.
 
+    dropped, lost: the number of the last event that is not kept any more, and of the last such that somebody waits for.
     give_up: has whoever waits for the client wait no longer, and answer.
     """
 
-    __slots__ = ("number", "count", "over", "reader", "events", "streams", "give_up")
+    __slots__ = ("number", "count", "dropped", "lost", "over", "reader", "events", "streams", "give_up")
 
-    def __init__(self, streams: Streams, number: int, give_up: Callable[[], None] = _nothing) -> None:
+    def __init__(self, streams: Streams, number: int, give_up: Callable[[], None] = lambda: None) -> None:
         self.streams, self.number, self.give_up = streams, number, give_up
-        self.count = 0
+        self.count = self.dropped = self.lost = 0
         self.over = False
         self.reader: Optional[Reader] = None
         self.events: Deque[Event] = collections.deque()
 
-    def put(self, data: bytes, last: bool = False) -> None:
+    def put(self, data: bytes, last: bool = False, awaited: bool = False) -> None:
         """Say something, to the reader that there is and to one that comes later. last: whether nothing follows."""
         event = Event(data)
+        event.awaited = awaited
         with self.streams.kept.lock:
             if self.over:
                 return
@@ -172,23 +180,26 @@ class Stream:
             if self.reader is not None:
                 self.reader.leave()
 
-    def reader_from(self, number: Optional[int] = None) -> "Reader":
-        """A reader of what comes after the event of that number, None for what is yet to come; one there is leaves."""
+    def reader_from(self) -> "Reader":
+        """A reader of what is yet to come; one that there is leaves."""
         with self.streams.kept.lock:
-            return self._reader(number)
+            return self.read_from(None)
 
     def only_reader(self) -> "Optional[Reader]":
         """A reader of what is yet to come; None where there is one."""
         with self.streams.kept.lock:
-            return None if self.reader is not None else self._reader(None)
+            return None if self.reader is not None else self.read_from(None)
 
-    def _reader(self, number: Optional[int]) -> "Reader":
+    def read_from(self, number: Optional[int]) -> "Reader":
+        """A reader of what comes after the event of that number, None for what is yet to come; with the lock held."""
         if self.reader is not None:
             self.reader.leave()
-        missed = [] if number is None else [event for event in self.events if event.number > number]
-        made = Reader(self, missed)
-        if number is None and self.streams.primed:
-            made.opening = b"id: %d-%d\nretry: %d\ndata: \n\n" % (self.number, self.count, RETRY)
+        if number is None:
+            made = Reader(self)
+            if self.streams.primed:
+                made.opening = b"id: %d-%d\nretry: %d\ndata: \n\n" % (self.number, self.count, RETRY)
+        else:
+            made = Reader(self, (event for event in self.events if event.number > number), number < self.dropped)
         if self.over:
             made.ended = True
         else:
@@ -197,46 +208,60 @@ class Stream:
         return made
 
 
-class Reader:
-    """A connection that reads a stream: what a transport takes messages from, as from a Subscription.
+class Queue:
+    """What a transport takes messages from, as from a patterns.subscriptions.Subscription.
 
-    opening: octets that it begins with. wake, overrun, ended, expires: as in patterns.subscriptions.Subscription.
+    opening: octets that it begins with. wake, overrun, ended, expires: as there.
     """
 
-    __slots__ = ("opening", "wake", "overrun", "ended", "expires", "stream", "_waiting", "_size")
+    __slots__ = ("opening", "wake", "overrun", "ended", "expires", "_kept", "_waiting", "_size")
 
-    def __init__(self, stream: Stream, waiting: List[Event]) -> None:
-        self.opening = b""
+    def __init__(self, kept: Kept, opening: bytes = b"") -> None:
+        self.opening = opening
         self.wake: Optional[Callable[[], None]] = None
         self.overrun = self.ended = False
         self.expires: Optional[float] = None
-        self.stream = stream
-        self._waiting: List[Event] = waiting
+        self._kept = kept
+        self._waiting: List[bytes] = []
         self._size = 0
 
-    def queue(self, event: Event) -> None:
+    def add(self, message: bytes) -> None:
         """Add a message; with the lock held."""
         if self._size > MAX_WAITING:
             self.overrun = True
             self._waiting.clear()
         else:
-            self._waiting.append(event)
-            self._size += len(event)
-        if self.overrun or self.stream.over:
-            return self.leave()
+            self._waiting.append(message)
+            self._size += len(message)
         if self.wake is not None:
             self.wake()
 
     def take(self) -> List[bytes]:
         """The messages that wait, which then wait no longer."""
-        with self.stream.streams.kept.lock:
+        with self._kept.lock:
             taken, self._waiting, self._size = self._waiting, [], 0
-        return list(taken)
+        return taken
 
-    def event(self, message: bytes) -> bytes:
+
+class Reader(Queue):
+    """A connection that reads a stream. gap: whether it lacks events that are not kept any more."""
+
+    __slots__ = ("stream", "gap")
+
+    def __init__(self, stream: Stream, missed: Iterable[Event] = (), gap: bool = False) -> None:
+        super().__init__(stream.streams.kept)
+        self.stream, self.gap = stream, gap
+        self._waiting.extend(missed)
+
+    def queue(self, event: Event) -> None:
+        """Add a message; with the lock held."""
+        self.add(event)
+        if self.overrun or self.stream.over:
+            self.leave()
+
+    def event(self, message: Event) -> bytes:
         """A message that was taken, as an event."""
-        number = message.number if isinstance(message, Event) else 0
-        return b"id: %d-%d\nevent: message\ndata: %s\n\n" % (self.stream.number, number, message)
+        return b"id: %d-%d\nevent: message\ndata: %s\n\n" % (self.stream.number, message.number, message)
 
     def end(self) -> None:
         """The token is over, and so is this; or the server stops: the GET stream ends, and one that answers does with
@@ -249,7 +274,7 @@ class Reader:
 
     def close(self) -> None:
         """The reader is gone. The stream is not."""
-        with self.stream.streams.kept.lock:
+        with self._kept.lock:
             self.leave()
             self.stream.streams.prune(self.stream)
 
@@ -258,6 +283,6 @@ class Reader:
         self.ended = True
         if self.stream.reader is self:
             self.stream.reader = None
-            self.stream.streams.kept.readers -= 1
+            self._kept.readers -= 1
         if self.wake is not None:
             self.wake()

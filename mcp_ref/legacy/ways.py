@@ -56,7 +56,7 @@ class Way:
     """Whether the server could speak by itself, and no longer can."""
 
     def __init__(self, transport: "StdioClient", heard: Hear, gone: Gone) -> None:
-        self._transport, self._heard, self._gone = transport, heard, gone
+        self._transport = transport
         self._starts = 0
         transport.on_message, transport.on_ended = heard, gone
 
@@ -104,7 +104,7 @@ class Streamable(Way):
     over = False
 
     def __init__(self, http: "HTTPClient", heard: Hear, gone: Gone) -> None:
-        self._http, self._heard, self._gone = http, heard, gone
+        self.heard, self._http, self._gone = heard, http, gone
         self._fields: Dict[str, str] = {}
         self._stream: Optional[_Stream] = None
         self._closed = threading.Event()
@@ -147,39 +147,42 @@ class Streamable(Way):
                stack: ExitStack) -> Iterator[Any]:
         while True:
             try:
-                for message in messages:
+                for message in _apart(messages):
                     yield message
                     if not isinstance(message, dict) or "method" not in message:
                         return
             except BrokenOff:
-                if exchange.last_event_id is None:
+                if not exchange.last_event_id:
                     raise
-            if exchange.last_event_id is None:
+            if not exchange.last_event_id:  # an empty one takes back what was there before
                 return
             stack.close()
-            wait = WAIT if exchange.retry is None else max(LEAST_WAIT, exchange.retry)
-            deadline.pause(wait, self._closed)
+            deadline.pause(_wait(exchange, WAIT), self._closed)
             try:
-                exchange, messages = stack.enter_context(self._resumed(exchange.last_event_id, deadline))
+                exchange, messages = stack.enter_context(self.resumed(exchange, deadline))
             except (ProtocolError, HTTPError) as error:
                 raise BrokenOff(f"{self._http.address} ended its answer without the response, and did not take it up "
                                 f"again: {error}") from None
 
     @contextmanager
-    def _resumed(self, cursor: str, deadline: Deadline) -> Iterator[Tuple["Exchange", Iterator[Any]]]:
-        """A stream by GET; cursor: the event that it goes on after, "" for a new one."""
-        fields = {"Accept": EVENT_STREAM, **self._fields, **({"Last-Event-ID": cursor} if cursor else {})}
+    def resumed(self, before: "Optional[Exchange]", deadline: Deadline) -> Iterator[Tuple["Exchange", Iterator[Any]]]:
+        """A stream by GET, which goes on after the last event of the exchange before, or is a new one."""
+        fields = {"Accept": EVENT_STREAM, **self._fields}
+        if before is not None and before.last_event_id:
+            fields["Last-Event-ID"] = before.last_event_id.encode("utf-8").decode("latin-1")  # whose octets are sent
         with self._http.exchange("GET", None, fields, deadline) as (exchange, response):
-            exchange.heard(cursor or None, None)
-            yield exchange, _decoded(self._http, exchange, self._http.events(exchange, response))
+            if before is not None:
+                exchange.heard(before.last_event_id, before.retry)
+            yield exchange, _apart(_decoded(self._http, exchange, self._http.events(exchange, response)))
 
     def open(self, deadline: Deadline) -> None:
         """Open the GET stream, and wait until it is there, or the server has said that it has none."""
         self.lost = False
-        stream = self._stream = _Stream(self._resumed, self._heard, self._lose, lambda: self.missed())
+        stream = self._stream = _Stream(self)
         stream.start(min(OPENING, deadline.left()))
 
-    def _lose(self) -> None:
+    def lose(self) -> None:
+        """The GET stream is gone."""
         self.lost = True
         self._gone()
 
@@ -202,9 +205,9 @@ class Streamable(Way):
 class _Stream:
     """The GET stream, read by a thread of its own, and taken up again whenever it ends."""
 
-    def __init__(self, resumed: Callable[[str, Deadline], Any], heard: Hear, gone: Gone, missed: Gone) -> None:
+    def __init__(self, way: Streamable) -> None:
         self.open = threading.Event()
-        self._resumed, self._heard, self._gone, self._missed = resumed, heard, gone, missed
+        self._way = way
         self._tried, self._closed, self._handle = threading.Event(), threading.Event(), CallHandle()
 
     def start(self, seconds: float) -> None:
@@ -220,31 +223,32 @@ class _Stream:
         self._handle.cancel()
 
     def _read(self) -> None:
-        cursor, idle, exchange = "", 0, None
+        exchange: "Optional[Exchange]" = None
+        idle = 0
         while not self._closed.is_set() and idle < ATTEMPTS:
             wait, idle = min(WAIT * 2**idle, LONGEST_WAIT), idle + 1
             try:
-                with self._resumed(cursor, Silence(MAX_SECONDS, self._handle)) as (exchange, messages):
-                    if self.open.is_set() and not cursor:
-                        self._missed()
+                with self._way.resumed(exchange, Silence(MAX_SECONDS, self._handle)) as (resumed, messages):
+                    if self.open.is_set() and not (exchange and exchange.last_event_id):
+                        self._way.missed()
+                    exchange = resumed
                     self.open.set()
                     self._tried.set()
                     for message in messages:
                         idle = 0
                         if isinstance(message, dict) and not self._closed.is_set():
-                            self._heard(message)
+                            self._way.heard(message)
             except (ProtocolError, HTTPError):  # 405, and whatever servers without such a stream answer
-                break
+                if exchange is None or not exchange.last_event_id:
+                    break
+                exchange = None  # where it was it cannot go on, so that a new one is asked for
             except McpError as error:
                 log.debug("the GET stream broke off: %s", error)
-            if exchange is not None:
-                cursor, retry = exchange.last_event_id or "", exchange.retry
-                wait = max(LEAST_WAIT, wait if retry is None else retry)
-            self._closed.wait(wait)
+            self._closed.wait(_wait(exchange, wait))
         self._tried.set()
         if self.open.is_set():
             self.open.clear()
-            self._gone()
+            self._way.lose()
 
 
 class Shared(Way):
@@ -299,8 +303,12 @@ class OverSSE(Shared):
             self.place = self._same_origin(first.data)
             self._exchange.deadline = Silence(MAX_SECONDS)
             self._stack = stack.pop_all()
-        messages = _decoded(http, self._exchange, events)
-        threading.Thread(target=self._read, args=(messages,), name="mcp-sse", daemon=True).start()
+        messages = _apart(_decoded(http, self._exchange, events))
+        try:
+            threading.Thread(target=self._read, args=(messages,), name="mcp-sse", daemon=True).start()
+        except RuntimeError:  # a Python without threads, or out of them
+            self._stack.close()
+            raise TransportError("HTTP+SSE takes a thread to read its stream, and none can be started") from None
 
     def _same_origin(self, data: bytes) -> str:
         """The URL that messages are to be sent to. Another origin's is not what the user named."""
@@ -375,6 +383,17 @@ class _Call:
 def _key(message: Message) -> Any:
     """What a request and its response have in common: the id, its JSON type included."""
     return type(message.get("id")), message.get("id")
+
+
+def _wait(exchange: "Optional[Exchange]", otherwise: float) -> float:
+    """Seconds until a stream is taken up again: what the server has told, and `otherwise` where it has not."""
+    return otherwise if exchange is None or exchange.retry is None else max(LEAST_WAIT, exchange.retry)
+
+
+def _apart(messages: Iterator[Any]) -> Iterator[Any]:
+    """Each message by itself: an array holds several (2025-03-26, basic/index, Batching)."""
+    for message in messages:
+        yield from message if isinstance(message, list) else (message,)
 
 
 def _decoded(http: "HTTPClient", exchange: "Exchange", events: Iterator[Any]) -> Iterator[Any]:

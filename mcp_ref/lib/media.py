@@ -24,11 +24,15 @@ def _ranges(value: str) -> Dict[str, float]:
 
 
 @lru_cache(maxsize=256)
-def accepts(value: str, kinds: Tuple[str, ...]) -> bool:
-    """Whether an Accept value takes each of `kinds`: the most specific range decides; an empty value takes nothing."""
+def accepts(value: str, kinds: Tuple[str, ...], by_name: bool = False) -> bool:
+    """Whether an Accept value takes each of `kinds`: the most specific range decides; an empty value takes nothing.
+
+    by_name: whether a wildcard is not enough.
+    """
     ranges = _ranges(value)
     for wanted in kinds:
-        named = [ranges[name] for name in (wanted, wanted.split("/")[0] + "/*", "*/*") if name in ranges]
+        names = (wanted,) if by_name else (wanted, wanted.split("/")[0] + "/*", "*/*")
+        named = [ranges[name] for name in names if name in ranges]
         if not named or named[0] <= 0:
             return False
     return True

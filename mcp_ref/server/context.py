@@ -186,8 +186,9 @@ class Context:
 
         For work of minutes behind a proxy that cuts connections off. With any other client nothing happens.
         """
-        if self._request.outlet is not None:
-            self._request.outlet.hang_up()
+        with self._sending:
+            if self._request.outlet is not None:
+                self._request.outlet.hang_up()
 
     @property
     def cancelled(self) -> bool:
@@ -202,4 +203,4 @@ class Context:
     def close(self) -> None:
         """The handler has ended: a thread it left behind reports to nobody (PROG-09)."""
         with self._sending:
-            self._request.notify = None
+            self._request.notify = self._request.outlet = None

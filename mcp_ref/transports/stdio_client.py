@@ -238,6 +238,11 @@ class StdioClient:
             message = decode(line)
         except NotJson as error:
             return self._unreadable(line, error)
+        if isinstance(message, list) and self.on_message is not None:  # a batch, of a server of 2025-03-26
+            for each in message:
+                if isinstance(each, dict):
+                    self._hear(encoded(each))
+            return
         if not isinstance(message, dict):
             return self._foreign(line)
         if message.get("jsonrpc") == "2.0" and isinstance(message.get("method"), str):

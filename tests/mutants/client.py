@@ -235,14 +235,21 @@ LEGACY_CLIENT: Edits = [
 ]
 
 LEGACY_WAYS: Edits = [
+    ("for message in _apart(messages):", "for message in messages:"),
+    ("_apart(_decoded(self._http, exchange", "iter(_decoded(self._http, exchange"),
+    ("_apart(_decoded(http, self._exchange, events))", "_decoded(http, self._exchange, events)"),
     ('re.fullmatch("[\\x21-\\x7e]*", named)', "True"),
     ('self._fields = {VERSION: version, **({SESSION: named} if named else {})}', "self._fields = {VERSION: version}"),
     ('self._fields = {VERSION: version, **({SESSION: named} if named else {})}', "self._fields = {SESSION: named}"),
     ("max(LEAST_WAIT, exchange.retry)", "WAIT"),
-    ('**({"Last-Event-ID": cursor} if cursor else {})', ""),
+    ('            fields["Last-Event-ID"] =', "            _ ="),
+    ('.encode("utf-8").decode("latin-1")', ""),
+    ("exchange.heard(before.last_event_id, before.retry)", "exchange.heard(before.last_event_id, None)"),
+    ("            if not exchange.last_event_id:  #", "            if exchange.last_event_id is None:  #"),
     ("if self.session:\n            fields, self._fields", "if False:\n            fields, self._fields"),
     ("while not self._closed.is_set() and idle < ATTEMPTS:", "while not self._closed.is_set():"),
-    ("                    if self.open.is_set() and not cursor:\n                        self._missed()\n", ""),
+    ("                        self._way.missed()\n", "                        pass\n"),
+    ("                exchange = None  # where", "                break  # where"),
     ('first.name != "endpoint" or ', ""),
     ("        if there.origin != self._http.address.origin:", "        if False:"),
     ("        self._fields = {VERSION: version}\n\n    def notify", "        pass\n\n    def notify"),
