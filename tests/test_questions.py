@@ -71,6 +71,16 @@ class Elicitation(Asked):
             self.bad(elicit(mode="form", message="Name?", requestedSchema=schema))
         self.bad(elicit(message="Name?"))
 
+    def test_a_text_has_a_format_that_forms_have(self) -> None:
+        for fmt in ("email", "uri", "date", "date-time"):
+            question = form("Name?", {"name": {"type": "string", "format": fmt}})
+            self.assertEqual(call(self.server(question), "t").result["inputRequests"], {"k": question})
+        for fmt in ("ipv4", "uuid", "time", "", None, 7):
+            question = form("Name?", {"name": {"type": "string", "format": fmt}}, required=[])
+            with self.assertLogs("mcp_ref", "ERROR") as logs:
+                self.assertTrue(call(self.server(question), "t").result["isError"], fmt)
+            self.assertIn("email, uri, date, date-time, or none", "".join(logs.output))
+
     @proves("ELIC-11")
     def test_a_mode_is_form_or_url(self) -> None:
         for mode in ("", "FORM", "voice", None, 7, ["form"]):

@@ -43,6 +43,8 @@ RESULTS = {ELICITATION: "ElicitResult", SAMPLING: "CreateMessageResult", ROOTS: 
 ACTIONS = ("accept", "decline", "cancel")
 PRIMITIVES = ("string", "number", "integer", "boolean", "array")
 MODES = ("form", "url")
+FORMATS = ("email", "uri", "date", "date-time")
+"""All that a text in a form can be."""
 MAX_ANSWERS = 128 * 1024
 """Octets of the answers that travel on to a further round, as JSON; what a requestState holds is bounded."""
 MAX_ASKED = 1000
@@ -148,6 +150,16 @@ def check_question(key: str, request: Mapping[str, Any]) -> None:
             _check_form(params, params.get("requestedSchema"))
         elif not isinstance(params.get("url"), str) or not is_uri(params["url"]):
             raise ValueError(f"{_named(params)} must have a valid URL, which {shown(params.get('url'))} is not")
+
+
+def check_formats(request: Mapping[str, Any]) -> None:
+    """Raise SchemaError for a form with another format than FORMATS: a client may overlook it, a server not send it."""
+    params = request.get("params") or {}
+    if request["method"] == ELICITATION and params.get("mode", "form") == "form":
+        for name, field in params["requestedSchema"].get("properties", {}).items():
+            if field.get("format", FORMATS[0]) not in FORMATS:
+                raise SchemaError(f"the format of field {shown(name)} of {_named(params)} is {', '.join(FORMATS)}, or "
+                                  f"none, not {shown(field['format'])}")
 
 
 def _named(params: Mapping[str, Any]) -> str:
@@ -283,9 +295,7 @@ class Round:
 
         Raises ValueError where the attempt has asked something else under this key.
         """
-        return self._answer(key, request, digest(request))
-
-    def _answer(self, key: str, request: Mapping[str, Any], mark: str) -> Optional[Dict[str, Any]]:
+        mark = digest(request)
         self._note(key, mark)
         found = self._gathered.get(key)
         if found is None and self._unasked and key in self._given:
@@ -297,16 +307,15 @@ class Round:
             found = None
         return None if found is None else found[1]
 
-    def ask_one(self, question: Dict[str, Any], key: Optional[str] = None) -> Dict[str, Any]:
-        """The answer to a question; raises InputRequired until it is there.
-
-        A question without a key is given one: at each attempt the same for the same question, asked as often.
-        """
+    def key_of(self, question: Mapping[str, Any]) -> str:
+        """A key for a question without one: at each attempt the same for the same question, asked as often."""
         mark = digest(question)
-        if key is None:
-            count = self._repeats[mark] = self._repeats.get(mark, 0) + 1
-            key = f"{mark[:16]}-{count}"
-        answer = self._answer(key, question, mark)
+        count = self._repeats[mark] = self._repeats.get(mark, 0) + 1
+        return f"{mark[:16]}-{count}"
+
+    def ask_one(self, question: Dict[str, Any], key: str) -> Dict[str, Any]:
+        """The answer to a question; raises InputRequired until it is there."""
+        answer = self.answer(key, question)
         return self._open({key: question}) if answer is None else answer
 
     def ask(self, questions: Mapping[str, Dict[str, Any]]) -> Dict[str, Any]:
@@ -348,6 +357,7 @@ class Round:
         requests = {**self.open, **required.input_requests}
         for key, request in requests.items():
             check_question(key, request)
+            check_formats(request)
         require_capabilities(capabilities, [needed_capability(request) for request in requests.values()])
         if self._stateless and not self._unasked and any(key in self._given for key in requests):
             raise InvalidParams("Invalid params: retry must carry the requestState returned with input_required")

@@ -120,7 +120,7 @@ class Context:
         return deepcopy(self._round.ask(questions))
 
     def _ask_one(self, question: Dict[str, Any], key: Optional[str]) -> Any:
-        return deepcopy(self._round.ask_one(question, key))
+        return deepcopy(self._round.ask_one(question, self._round.key_of(question) if key is None else key))
 
     @overload
     def elicit(self, message: str, fields: Mapping[str, Any], key: Optional[str] = None,
@@ -143,7 +143,8 @@ class Context:
         if isinstance(fields, str):  # key, message, fields: the order of 0.1.0
             key, message, fields = message, fields, key
         asked = shape(message, fields, required)
-        return answered(key or "", self._ask_one(asked.question, key), asked)
+        key = self._round.key_of(asked.question) if key is None else key
+        return answered(key, self._ask_one(asked.question, key), asked)
 
     def elicit_url(self, message: str, url: str, key: Optional[str] = None) -> Elicited[Any]:
         """Ask the user to open a URL; accepting says that the user agreed to, not that it is done."""

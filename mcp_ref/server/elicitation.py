@@ -66,11 +66,17 @@ def _object(fields: Mapping[str, Any], required: Optional[Iterable[str]]) -> Dic
 
 
 def _flat(schema: Dict[str, Any]) -> Tuple[Dict[str, Any], bool]:
-    """The schema of a field, which is never null but left out, and whether it may be."""
+    """The schema of a field, which is never null but left out, and whether it may be.
+
+    No form has the format of a time or a UUID; their type reads the answer.
+    """
     options = [option for option in schema.get("anyOf", ()) if option != NULL]
-    if len(options) == 1:
-        return {**options[0], **{name: member for name, member in schema.items() if name != "anyOf"}}, True
-    return schema, False
+    optional = len(options) == 1
+    if optional:
+        schema = {**options[0], **{name: member for name, member in schema.items() if name != "anyOf"}}
+    if schema.get("format") in ("time", "uuid"):
+        schema = {name: member for name, member in schema.items() if name != "format"}
+    return schema, optional
 
 
 def form(message: str, fields: Any, required: Optional[Iterable[str]] = None) -> Dict[str, Any]:
