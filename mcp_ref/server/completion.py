@@ -13,7 +13,7 @@ from ..authorization.scopes import permit
 from ..base.errors import InvalidParams, SchemaError
 from ..base.request import Request
 from ..lib.text import shown
-from .invoke import Asks, run
+from .invoke import run
 from .signature import handler, invoke, parameters
 from .state import State
 
@@ -124,10 +124,7 @@ def complete(state: State, request: Request) -> Dict[str, Any]:
     referred = find(state, _member(request.params, "ref", dict, "params"))
     permit(state.auth, request, referred.scopes)
     handler = check(referred, request.params)
-    value = run(state, request, handler)
-    if isinstance(value, Asks):
-        raise TypeError(f"a completer of {referred.key} asks; only tools, prompts and resources can")
-    return finish(value)
+    return finish(run(state, request, handler))
 
 
 def _member(values: Mapping[str, Any], name: str, kind: type, where: str) -> Any:
