@@ -113,6 +113,24 @@ class Lists(unittest.TestCase):
             {"uri": "a://1", "name": "one"}, {"uri": "a://2", "name": "two"}])
         self.assertEqual([entry["name"] for entry in listing(server).result["resources"]], ["first", "two"])
 
+    def test_instances_may_be_async(self):
+        async def instances():
+            return [{"uri": "a://1", "name": "one"}]
+
+        server = Server("one", "1")
+        server.resource("a://{b}", instances=instances)(lambda b: b)
+        self.assertEqual(listing(server).result["resources"], [{"uri": "a://1", "name": "one"}])
+
+    def test_what_cannot_give_instances_is_told_when_it_is_registered(self):
+        async def endless():
+            yield {"uri": "a://1", "name": "one"}
+
+        for instances in (5, [{"uri": "a://1", "name": "one"}], lambda b: [], lambda *, b: [], endless):
+            with self.subTest(repr(instances)), self.assertRaisesRegex(SchemaError, "function without parameters"):
+                Server("one", "1").resource("a://{b}", instances=instances)(lambda b: b)
+        for instances in (list, lambda b=1: [], lambda *b: [], iter([[]]).__next__):
+            Server("one", "1").resource("a://{b}", instances=instances)(lambda b: b)
+
     def test_a_malformed_instance_does_not_lose_the_list(self):
         server = Server("one", "1")
         server.add_resource_template("a://{b}", lambda b: b, name="b", instances=lambda: [

@@ -5,7 +5,8 @@ Implements RES-03 to RES-05, RES-09 to RES-11, RES-13, RES-14, RES-16.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
+import inspect
+from typing import Any, Awaitable, Callable, Dict, Iterable, List, Optional, Tuple, Union
 
 from ..authorization.scopes import is_scoped, permit, visible
 from ..base.errors import InvalidParams, ResourceNotFound, SchemaError
@@ -26,10 +27,12 @@ from .content import (
     resource_contents,
 )
 from .definitions import BadArguments, Registered
-from .invoke import Asks, run
+from .invoke import Asks, awaited, run
 from .lists import hints, listed
 from .returned import Returned
 from .state import Hints, State
+
+Instances = Callable[[], Union[Iterable[Dict[str, Any]], Awaitable[Iterable[Dict[str, Any]]]]]
 
 JSON = "application/json"
 OCTETS = (bytes, bytearray, memoryview)
@@ -83,13 +86,17 @@ class ResourceTemplate(Readable):
 
     A variable is a text; an exploded one a list, or in a query a dict; Literal and Enum annotations narrow it, and
     complete by themselves. A variable that a URI leaves out has the function's default; without one, that URI is not
-    found. instances: called at each resources/list for the definitions (`uri`, `name`, …) of those that exist.
+    found. instances: called at each resources/list for the definitions (`uri`, `name`, …) of those that exist, plain or
+    async.
     """
 
     def __init__(self, uri_template: str, function: Callable[..., Any], *,
-                 instances: Optional[Callable[[], Iterable[Dict[str, Any]]]] = None, **options: Any) -> None:
+                 instances: Optional[Instances] = None, **options: Any) -> None:
         super().__init__(function, **options)
         self.key = uri_template
+        if instances is not None and not _called_with_nothing(instances):
+            raise SchemaError(f"instances of {uri_template} is a function without parameters that returns definitions, "
+                              f"not {instances!r}")
         self.instances = instances
         self._template = UriTemplate(uri_template)
         self._template.matcher()
@@ -111,6 +118,16 @@ class ResourceTemplate(Readable):
         except BadArguments:
             return None
         return found
+
+
+def _called_with_nothing(function: Any) -> bool:
+    try:
+        inspect.signature(function).bind()
+    except TypeError:
+        return False
+    except ValueError:  # written in C, and does not say
+        return True
+    return not inspect.isasyncgenfunction(function)
 
 
 def contents(uri: str, value: Any, mime_type: Optional[str] = None,
@@ -170,7 +187,7 @@ def list_resources(state: State, request: Request) -> Dict[str, Any]:
     templates = state.resource_templates
     instances: Dict[str, Any] = {}
     for template in visible(state.auth, request, templates).values():
-        for definition in template.instances() if template.instances is not None else ():
+        for definition in awaited(state, request, template.instances()) if template.instances is not None else ():
             try:
                 check_resource(definition)
             except ValueError as error:
