@@ -75,7 +75,7 @@ class Elicitation(Asked):
         for fmt in ("email", "uri", "date", "date-time"):
             question = form("Name?", {"name": {"type": "string", "format": fmt}})
             self.assertEqual(call(self.server(question), "t").result["inputRequests"], {"k": question})
-        for fmt in ("ipv4", "uuid", "time", "", None, 7):
+        for fmt in ("ipv4", "uuid", "time", ""):
             question = form("Name?", {"name": {"type": "string", "format": fmt}}, required=[])
             with self.assertLogs("mcp_ref", "ERROR") as logs:
                 self.assertTrue(call(self.server(question), "t").result["isError"], fmt)
@@ -127,6 +127,19 @@ class Sampling(Asked):
             self.bad(sampling([message], 5))
         for messages in (None, {}, 7):
             self.bad(sampling(messages, 5))
+
+    def test_what_a_sampling_request_does_not_have_is_told_where_it_is_made(self) -> None:
+        for params, words in (({"system_prompt": "x"}, "no system_prompt, did you mean systemPrompt"),
+                              ({"zzz": 1}, "no zzz, only systemPrompt, "),
+                              ({"temperature": "hot"}, 'temperature .*"hot"'),
+                              ({"temperature": True}, "temperature"), ({"systemPrompt": None}, "systemPrompt"),
+                              ({"tools": {}}, "tools"), ({"toolChoice": "auto"}, "toolChoice"),
+                              ({"stopSequences": "x"}, "stopSequences"),
+                              ({"modelPreferences": []}, "modelPreferences")):
+            with self.subTest(params), self.assertRaisesRegex(TypeError, words):
+                sampling("x", 5, **params)
+        sampling("x", 5, systemPrompt="", temperature=1, stopSequences=[], modelPreferences={}, metadata={},
+                 includeContext="none", tools=[], toolChoice={}, _meta={})
 
     @proves("SAMP-12", "SAMP-27")
     def test_tool_results_stand_alone(self) -> None:

@@ -31,7 +31,7 @@ from ..base.meta import require_capabilities
 from ..lib.strict_json import encode
 from ..lib.text import shown
 from ..lib.uri import is_uri, parsed, percent_decoded
-from .sampling import check_messages, check_sampled
+from .sampling import check_messages, check_params, check_sampled
 from .state_sealer import Claim, StateSealer, digest
 
 if TYPE_CHECKING:
@@ -104,12 +104,14 @@ def link(message: str, url: str) -> Dict[str, Any]:
 
 
 def sampling(messages: Any, max_tokens: int, **params: Any) -> Dict[str, Any]:
-    """A sampling request (client/sampling). messages: a text, or a list of SamplingMessage objects.
+    """A sampling request (client/sampling). messages: a text, or a list of SamplingMessage objects. params: its further
+    members, by their names on the wire.
 
-    Raises TypeError for a max_tokens that is no whole number.
+    Raises TypeError for a max_tokens that is no whole number, and for a member that there is not.
     """
     if isinstance(max_tokens, bool) or not isinstance(max_tokens, int):
         raise TypeError(f"max_tokens is a whole number, after the messages and before the key, not {max_tokens!r}")
+    check_params(params)
     if isinstance(messages, str):
         messages = [{"role": "user", "content": {"type": "text", "text": messages}}]
     return {"method": SAMPLING, "params": {"messages": messages, "maxTokens": max_tokens, **params}}

@@ -5,7 +5,8 @@ Implements SAMP-12 to SAMP-18, SAMP-22, SAMP-26, SAMP-27.
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Set
+import difflib
+from typing import Any, Dict, List, Mapping, Set, Tuple, Union
 
 from ..lib.text import shown
 
@@ -14,6 +15,23 @@ _BLOCKS: Dict[str, Dict[str, type]] = {
     "text": {"text": str}, "image": {"data": str, "mimeType": str}, "audio": {"data": str, "mimeType": str},
     "tool_use": {"id": str, "name": str, "input": dict}, "tool_result": {"toolUseId": str, "content": list}}
 """The kinds of content block that the schema has for a sampling message, and the members that each must have."""
+
+_PARAMS: Dict[str, Union[type, Tuple[type, ...]]] = {
+    "systemPrompt": str, "temperature": (int, float), "stopSequences": list, "modelPreferences": dict,
+    "includeContext": str, "metadata": dict, "tools": list, "toolChoice": dict, "_meta": dict}
+"""What a sampling request can have beside messages and maxTokens."""
+
+
+def check_params(params: Mapping[str, Any]) -> None:
+    """Raise TypeError for a member that no sampling request has, or of another kind than the schema says."""
+    for name, value in params.items():
+        kind = _PARAMS.get(name)
+        if kind is None:
+            near = difflib.get_close_matches(name, _PARAMS, 1)
+            raise TypeError(f"a sampling request has no {name}, " + (f"did you mean {near[0]}?" if near else
+                            f"only {', '.join(_PARAMS)}"))
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise TypeError(f"{name} of a sampling request cannot be {shown(value)}")
 
 
 def check_messages(messages: Any) -> None:
