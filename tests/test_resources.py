@@ -6,9 +6,19 @@ import datetime
 import enum
 import logging
 import unittest
-from typing import Dict, List, Literal, Optional, Set
+from typing import Dict, List, Literal, Optional, Set, Union
 
-from mcp_ref import InputRequired, ProtocolError, ResourceNotFound, SchemaError, Server, content, form
+from mcp_ref import (
+    InputRequired,
+    PromptResult,
+    ProtocolError,
+    ResourceNotFound,
+    SchemaError,
+    Server,
+    ToolResult,
+    content,
+    form,
+)
 from mcp_ref.server.resources import ResourceTemplate
 
 from .support import message, post, proves, stdio
@@ -343,6 +353,18 @@ class Contents(unittest.TestCase):
         self.assertNotIn("mimeType", resource.definition)
         with self.assertRaisesRegex(SchemaError, "two floats"):
             self.annotated(1j, complex)
+
+    def test_what_tools_and_prompts_return_is_no_data(self):
+        for value, place in ((content.text("x"), "content of tools and prompts"),
+                             (content.image(b"x", "image/png"), "content of tools and prompts"),
+                             (ToolResult("x"), "what a tool returns"), (PromptResult("x"), "what a prompt returns")):
+            with self.subTest(repr(value)):
+                with self.assertLogs("mcp_ref", logging.ERROR) as logs:
+                    self.assertEqual(self.returning(value).error["code"], -32603)
+                self.assertIn(f"which is {place}", "".join(logs.output))
+                for annotation in (type(value), List[type(value)], Optional[type(value)], Union[str, type(value)]):
+                    with self.assertRaisesRegex(SchemaError, f"handler: a {type(value).__name__} is {place}"):
+                        self.annotated(value, annotation)
 
     def test_nothing_is_not_found_and_a_forgotten_return_a_fault(self):
         self.assertEqual(self.annotated(None, Optional[Book])[1].error["message"], "Resource not found")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, ClassVar, Dict, List, Mapping, Optional, Sequence, Union
 
 from ..base.meta import checked_meta
 from ..lib.strict_json import check_json
@@ -21,12 +21,23 @@ _MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[Z
 _ICON = re.compile(r"(?:https?|data):", re.IGNORECASE)
 _SIZE = re.compile(r"[1-9]\d*x[1-9]\d*|any", re.ASCII)
 
-class Block(Dict[str, Any]):
+
+class Sent:
+    """What goes on the wire as it stands, where a feature has a place for it, and is data for none. place: where."""
+
+    place: ClassVar[str]
+
+
+class Block(Dict[str, Any], Sent):
     """A content block, told by its class from data that looks like one."""
 
+    place = "content of tools and prompts"
 
-class Contents(Dict[str, Any]):
+
+class Contents(Dict[str, Any], Sent):
     """The contents of one resource, told by its class from data that looks like it."""
+
+    place = "what a resource returns"
 
 
 def text(value: str, **members: Any) -> Block:
