@@ -32,8 +32,7 @@ class Subscribing(Timed):
 
     def test_what_is_granted_at_most_is_acknowledged(self):
         wanted = {"resourceSubscriptions": ["é" * (MAX_FILTER // 6 - 2)]}
-        made = self.server.subscriptions.open("i" * (MAX_ID - 2), wanted, ["resourceSubscriptions"],
-                                              lambda uri: True, lambda text: None)
+        made = self.server.subscriptions.open("i" * (MAX_ID - 2), wanted, [])
         self.assertFalse(made.overrun)
         self.assertEqual(len(made.take()), 1)
 
