@@ -212,14 +212,14 @@ def check_contents(value: Any) -> None:
     """The contents of one resource: its URI, and either text or blob."""
     if not isinstance(value, Mapping) or ("text" in value) == ("blob" in value):
         raise ValueError("the contents of a resource are a dict with either text or blob")
-    _check_members("the contents of a resource", value, {
-        "uri": check_uri, "mimeType": check_media_type, "text": check_text, "blob": check_base64,
-        "_meta": check_meta, "annotations": check_annotations}, ("uri",))
-    _check_rest(value, ("uri", "mimeType", "text", "blob", "_meta", "annotations"))
+    _check_whole("the contents of a resource", value, {
+        "uri": check_uri, "mimeType": check_media_type, "text": check_text, "blob": check_base64, **_SHARED}, ("uri",))
 
 
-def _check_rest(value: Mapping[str, Any], known: Sequence[str]) -> None:
-    rest = {name: member for name, member in value.items() if name not in known}
+def _check_whole(what: str, value: Mapping[str, Any], rules: Rules, required: Sequence[str], checked: str = "") -> None:
+    """Members by `rules`; whatever else there is, but for the one that is `checked`, must be JSON."""
+    _check_members(what, value, rules, required)
+    rest = {name: member for name, member in value.items() if name not in rules and name != checked}
     if rest:
         check_json(rest)
 
@@ -240,18 +240,14 @@ def check_block(value: Any) -> None:
     kind = value.get("type") if isinstance(value, Mapping) else None
     if not isinstance(kind, str) or kind not in _KINDS:
         raise ValueError(f"a content block is a text or of type {', '.join(_KINDS)}, not {shown(value)}")
-    rules = _KINDS[kind]
-    _check_members(f"the {kind} block", value, rules, _REQUIRED[kind])
-    _check_rest(value, ("type", *rules))
+    _check_whole(f"the {kind} block", value, _KINDS[kind], _REQUIRED[kind], "type")
 
 
 def check_resource(value: Any) -> None:
     """The definition of a resource, as it is listed."""
     if not isinstance(value, Mapping):
         raise ValueError(f"the definition of a resource must be a dict, not {shown(value)}")
-    rules = _KINDS["resource_link"]
-    _check_members("the definition of a resource", value, rules, _REQUIRED["resource_link"])
-    _check_rest(value, tuple(rules))
+    _check_whole("the definition of a resource", value, _KINDS["resource_link"], _REQUIRED["resource_link"])
 
 
 def content_blocks(value: Any) -> List[Dict[str, Any]]:
