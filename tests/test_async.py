@@ -10,7 +10,7 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, List
 
-from mcp_ref import Server
+from mcp_ref import Client, Server
 from mcp_ref.base.request import Request
 from mcp_ref.patterns.notifications import Cancelled
 from mcp_ref.transports.http_server import HTTPServer
@@ -104,6 +104,30 @@ class OneLoop(unittest.TestCase):
         self.assertEqual([call(server, "stop").text, call(server, "stop").text], ["goes on"] * 2)
 
     @not_on_wasm("JavaScript awaits whatever a promise is resolved with")
+    @not_on_wasm("there each handler has a loop of its own")
+    def test_a_handler_that_waits_for_another_of_its_server_is_told_and_stops_nobody(self) -> None:
+        server = Server("s", "1")
+
+        @server.tool
+        async def inner() -> str:
+            return "in"
+
+        @server.tool
+        async def outer(beside: bool) -> str:
+            def through() -> str:
+                with Client(server) as client:
+                    return str(client.call_tool("inner")["content"][0]["text"])
+            return await asyncio.get_running_loop().run_in_executor(None, through) if beside else through()
+
+        said: List[str] = []
+        asking = threading.Thread(target=lambda: said.append(call(server, "outer", {"beside": False}).text), daemon=True)
+        with self.assertLogs("mcp_ref", "ERROR") as logs:
+            asking.start()
+            asking.join(10)
+        self.assertEqual(said, ["The tool inner failed; the server's log says why."])
+        self.assertIn("as await loop.run_in_executor", "".join(logs.output))
+        self.assertEqual(call(server, "outer", {"beside": True}).text, "in")
+
     def test_whatever_can_be_awaited_is(self) -> None:
         server = Server("s", "1")
 

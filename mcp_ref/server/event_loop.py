@@ -27,13 +27,15 @@ class EventLoop:
 
     def __init__(self) -> None:
         self._loop: "Optional[asyncio.AbstractEventLoop]" = None
+        self._thread: Optional[threading.Thread] = None
         self._lock = threading.Lock()
 
     def run(self, awaitable: "Awaitable[Any]", request: Request) -> Any:
         """What `awaitable` returns, run in a copy of the caller's context; raises what it raises.
 
         When the request is cancelled, the task is (CancelledError at its await), and Cancelled is raised once it has
-        ended. To be called from a thread of its own for each request, never from the loop's.
+        ended. To be called from a thread of its own for each request; raises RuntimeError in that of the loop, which
+        would wait for itself, and with it every async handler.
         """
         import asyncio  # only servers with async handlers pay for it
 
@@ -49,6 +51,10 @@ class EventLoop:
         loop = self._started()
         if loop is None:
             return asyncio.run(whole())
+        if threading.current_thread() is self._thread:
+            getattr(awaitable, "close", bool)()
+            raise RuntimeError("an async handler waits for another of its server's: call the function itself, or have "
+                               "the Client wait in a thread, as await loop.run_in_executor(None, …)")
 
         def begin() -> None:
             tasks.append(loop.create_task(whole()))
@@ -73,8 +79,9 @@ class EventLoop:
                 import asyncio
 
                 loop, ending = asyncio.new_event_loop(), threading.Event()
+                self._thread = threading.Thread(target=_run, args=(loop, ending), name="mcp-event-loop", daemon=True)
                 try:
-                    threading.Thread(target=_run, args=(loop, ending), name="mcp-event-loop", daemon=True).start()
+                    self._thread.start()
                 except RuntimeError:
                     loop.close()
                     return None
