@@ -211,6 +211,12 @@ class Results(unittest.TestCase):
             self.assertEqual(made["structuredContent"], value)
             self.assertEqual(made["content"][-1], {"type": "text", "text": "y"})
 
+    def test_an_image_is_made_of_octets(self):
+        for make in (content.image, content.audio):
+            self.assertEqual(make(b"x", "a/b")["data"], make(bytearray(b"x"), "a/b")["data"])
+            with self.assertRaisesRegex(TypeError, "of Base64, of base64.b64decode"):
+                make("eA==", "a/b")
+
     def test_what_resources_and_prompts_return_is_no_data(self):
         for value, place in ((content.resource_contents("a:b", "x"), "what a resource returns"),
                              (PromptResult("x"), "what a prompt returns")):

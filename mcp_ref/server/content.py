@@ -46,13 +46,19 @@ def text(value: str, **members: Any) -> Block:
 
 
 def image(data: Octets, mime_type: str, **members: Any) -> Block:
-    """An image block from octets and their media type."""
-    return Block(type="image", data=base64_text(data), mimeType=mime_type, **members)
+    """An image block from octets and their media type. Raises TypeError for a text."""
+    return Block(type="image", data=_base64(data), mimeType=mime_type, **members)
 
 
 def audio(data: Octets, mime_type: str, **members: Any) -> Block:
-    """An audio block from octets and their media type."""
-    return Block(type="audio", data=base64_text(data), mimeType=mime_type, **members)
+    """An audio block from octets and their media type. Raises TypeError for a text."""
+    return Block(type="audio", data=_base64(data), mimeType=mime_type, **members)
+
+
+def _base64(data: Octets) -> str:
+    if isinstance(data, str):
+        raise TypeError("an image or audio is made of octets, not of a text; of Base64, of base64.b64decode(…)")
+    return base64_text(data)
 
 
 def resource_link(uri: str, name: str, **members: Any) -> Block:
