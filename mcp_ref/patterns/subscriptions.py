@@ -26,6 +26,8 @@ MAX_URIS = 1000
 MAX_QUEUED = 256 * 1024
 MAX_FILTER = 192 * 1024
 """Octets of the URIs asked for: they are matched, kept, and with an id of MAX_ID queued as the acknowledgment."""
+MAX_FILTERS = 64 * 1024 * 1024
+"""Octets of all the acknowledgments of what is open, and so of the URIs that are kept."""
 MAX_ID = 1024
 """Octets of the id of a subscription, which each of its notifications repeats."""
 
@@ -40,13 +42,12 @@ class Subscription:
     expires: when the token that it was opened with is over, in seconds since the epoch; the transport ends it then.
     """
 
-    __slots__ = ("id", "tag", "honoured", "methods", "uris", "templates", "wake", "overrun", "ended", "expires", "_hub",
+    __slots__ = ("id", "tag", "methods", "uris", "templates", "wake", "overrun", "ended", "expires", "_hub",
                  "_queue", "_size")
 
     def __init__(self, hub: "Subscriptions", id: RequestId, honoured: Dict[str, Any], templates: List[Matches]) -> None:
         self.id = id
         self.tag = encode(id)
-        self.honoured = honoured
         self.methods = frozenset(method for name, method in LIST_CHANGED.items() if name in honoured)
         self.uris = frozenset(honoured.get("resourceSubscriptions", ()))
         self.templates = templates
@@ -103,7 +104,7 @@ class Subscription:
 
     def _leave(self) -> None:
         """Be ended; called with the hub's lock held."""
-        self._hub.streams.pop(self, None)
+        self._hub.kept -= self._hub.streams.pop(self, 0)
         self.ended = True
 
 
@@ -117,7 +118,8 @@ class Subscriptions:
         self.limit = limit
         self.lock = threading.Lock()
         self.server_info = server_info
-        self.streams: Dict[Subscription, None] = {}
+        self.streams: Dict[Subscription, int] = {}  # to the octets of its acknowledgment
+        self.kept = 0
         self.hear: Callable[[str, Optional[str]], None] = lambda method, uri: None
 
     def __len__(self) -> int:
@@ -127,17 +129,19 @@ class Subscriptions:
         """A subscription whose first message is the acknowledgment of what is honoured of the filter that was sent.
 
         templates: what matches the URIs of those that stand in it by their text; one for all subscriptions that share
-        it. Raises InvalidParams, and TooManySubscriptions beyond the limit.
+        it. Raises InvalidParams, and TooManySubscriptions beyond the limit or MAX_FILTERS.
         """
         if len(encode(id)) > MAX_ID:
             raise InvalidParams(f"Invalid params: the id of a subscription has at most {MAX_ID} octets")
         made = Subscription(self, id, honoured, templates)
         before, after = _around_the_id(ACKNOWLEDGED, {"notifications": honoured})
+        first = before + made.tag + after
         with self.lock:
-            if len(self.streams) >= self.limit:
+            if len(self.streams) >= self.limit or self.kept + len(first) > MAX_FILTERS:
                 raise TooManySubscriptions(self.limit)
-            made.queue(before + made.tag + after)
-            self.streams[made] = None
+            made.queue(first)
+            self.streams[made] = len(first)
+            self.kept += len(first)
         return made
 
     def publish(self, method: str, uri: Optional[str] = None) -> None:
