@@ -120,7 +120,8 @@ class OneLoop(unittest.TestCase):
             return await asyncio.get_running_loop().run_in_executor(None, through) if beside else through()
 
         said: List[str] = []
-        asking = threading.Thread(target=lambda: said.append(call(server, "outer", {"beside": False}).text), daemon=True)
+        inside = {"beside": False}
+        asking = threading.Thread(target=lambda: said.append(call(server, "outer", inside).text), daemon=True)
         with self.assertLogs("mcp_ref", "ERROR") as logs:
             asking.start()
             asking.join(10)

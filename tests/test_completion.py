@@ -173,7 +173,8 @@ class Completers(unittest.TestCase):
 
         def fails(value):
             raise RuntimeError("the password is 1234")
-        for function in (asks, fails, lambda value: "text", lambda value: [1], lambda value: None, lambda value: 3):
+        for function in (asks, fails, lambda value: "text", lambda value: [1], lambda value: None, lambda value: 3,
+                         lambda value: {"values": ["a"], "total": 1}):
             with self.assertLogs("mcp_ref", logging.ERROR):
                 reply = self.answering(function)
             self.assertEqual((reply.status, reply.error), (500, {"code": -32603, "message": "Internal error"}))

@@ -75,7 +75,7 @@ class EventLoop:
     def _started(self) -> "Optional[asyncio.AbstractEventLoop]":
         """The loop, running; None where no thread can be started."""
         with self._lock:
-            if self._loop is None:
+            if self._loop is None or self._thread is None or not self._thread.is_alive():  # in a fork it is not
                 import asyncio
 
                 loop, ending = asyncio.new_event_loop(), threading.Event()
