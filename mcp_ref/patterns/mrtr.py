@@ -111,10 +111,11 @@ def sampling(messages: Any, max_tokens: int, **params: Any) -> Dict[str, Any]:
     """
     if isinstance(max_tokens, bool) or not isinstance(max_tokens, int):
         raise TypeError(f"max_tokens is a whole number, after the messages and before the key, not {max_tokens!r}")
-    check_params(params)
     if isinstance(messages, str):
         messages = [{"role": "user", "content": {"type": "text", "text": messages}}]
-    return {"method": SAMPLING, "params": {"messages": messages, "maxTokens": max_tokens, **params}}
+    params = {"messages": messages, "maxTokens": max_tokens, **params}
+    check_params(params)
+    return {"method": SAMPLING, "params": params}
 
 
 def roots() -> Dict[str, Any]:
@@ -154,14 +155,23 @@ def check_question(key: str, request: Mapping[str, Any]) -> None:
             raise ValueError(f"{_named(params)} must have a valid URL, which {shown(params.get('url'))} is not")
 
 
-def check_formats(request: Mapping[str, Any]) -> None:
-    """Raise SchemaError for a form with another format than FORMATS: a client may overlook it, a server not send it."""
+def check_sent(request: Mapping[str, Any]) -> None:
+    """Raise SchemaError or TypeError for what the schema has not in a question that may otherwise be asked.
+
+    A client may overlook it; a server does not send it.
+    """
     params = request.get("params") or {}
-    if request["method"] == ELICITATION and params.get("mode", "form") == "form":
+    if request["method"] == SAMPLING:
+        check_params(params)
+    elif request["method"] == ELICITATION and params.get("mode", "form") == "form":
         for name, field in params["requestedSchema"].get("properties", {}).items():
             if field.get("format", FORMATS[0]) not in FORMATS:
                 raise SchemaError(f"the format of field {shown(name)} of {_named(params)} is {', '.join(FORMATS)}, or "
                                   f"none, not {shown(field['format'])}")
+            values = [*field.get("enum", ()), *([field["default"]] if "default" in field else [])]
+            if any(_compiled(field).errors(value) for value in values):
+                raise SchemaError(f"field {shown(name)} of {_named(params)} has a default or a choice that it does "
+                                  "not allow")
 
 
 def _named(params: Mapping[str, Any]) -> str:
@@ -359,7 +369,7 @@ class Round:
         requests = {**self.open, **required.input_requests}
         for key, request in requests.items():
             check_question(key, request)
-            check_formats(request)
+            check_sent(request)
         require_capabilities(capabilities, [needed_capability(request) for request in requests.values()])
         if self._stateless and not self._unasked and any(key in self._given for key in requests):
             raise InvalidParams("Invalid params: retry must carry the requestState returned with input_required")

@@ -17,13 +17,17 @@ _BLOCKS: Dict[str, Dict[str, type]] = {
 """The kinds of content block that the schema has for a sampling message, and the members that each must have."""
 
 _PARAMS: Dict[str, Union[type, Tuple[type, ...]]] = {
-    "systemPrompt": str, "temperature": (int, float), "stopSequences": list, "modelPreferences": dict,
-    "includeContext": str, "metadata": dict, "tools": list, "toolChoice": dict, "_meta": dict}
-"""What a sampling request can have beside messages and maxTokens."""
+    "messages": object, "maxTokens": int, "systemPrompt": str, "temperature": (int, float), "stopSequences": list,
+    "modelPreferences": dict, "includeContext": str, "metadata": dict, "tools": list, "toolChoice": dict, "_meta": dict}
+"""What a sampling request can have; the messages are told of in words of their own."""
 
 
 def check_params(params: Mapping[str, Any]) -> None:
-    """Raise TypeError for a member that no sampling request has, or of another kind than the schema says."""
+    """Raise TypeError for a member that no sampling request has, or of another kind than the schema says, and for none
+    of maxTokens.
+    """
+    if "maxTokens" not in params:
+        raise TypeError("a sampling request must have maxTokens")
     for name, value in params.items():
         kind = _PARAMS.get(name)
         if kind is None:
