@@ -256,7 +256,7 @@ class Server(Hosted):
         hidden: whether names that begin with a dot are served. max_size: bytes of a file; larger ones are refused.
         limit: how many are listed at most; those beyond can be read. The other options are those of `resource`.
 
-        Raises ValueError.
+        Raises ValueError or TypeError for an option that cannot be used.
         """
         from .folders import FolderTemplate  # the one kind of resource that touches files
 
@@ -345,7 +345,9 @@ class Server(Hosted):
         self.relay.announce(LIST_CHANGED[member])
 
     def notify_resource_updated(self, uri: str) -> None:
-        """Tell subscribers of `uri`, or of a template that it matches, that the resource changed."""
+        """Tell subscribers of `uri`, or of a template that it matches, that the resource changed. Raises TypeError."""
+        if not isinstance(uri, str):
+            raise TypeError(f"a resource is updated by its URI, a text, not {uri!r}")
         self.relay.announce(RESOURCE_UPDATED, uri)
 
     # What it is, and serving
