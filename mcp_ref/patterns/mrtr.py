@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NoReturn, Optional
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NoReturn, Optional, Tuple
 
 from ..base.errors import InvalidParams, SchemaError
 from ..base.log import log
@@ -307,7 +307,9 @@ class Round:
 
         Raises ValueError where the attempt has asked something else under this key.
         """
-        mark = digest(request)
+        return self._answer(key, request, digest(request))
+
+    def _answer(self, key: str, request: Mapping[str, Any], mark: str) -> Optional[Dict[str, Any]]:
         self._note(key, mark)
         found = self._gathered.get(key)
         if found is None and self._unasked and key in self._given:
@@ -319,16 +321,17 @@ class Round:
             found = None
         return None if found is None else found[1]
 
-    def key_of(self, question: Mapping[str, Any]) -> str:
-        """A key for a question without one: at each attempt the same for the same question, asked as often."""
-        mark = digest(question)
-        count = self._repeats[mark] = self._repeats.get(mark, 0) + 1
-        return f"{mark[:16]}-{count}"
+    def ask_one(self, question: Dict[str, Any], key: Optional[str] = None) -> Tuple[str, Dict[str, Any]]:
+        """The key and the answer of a question; raises InputRequired until it is there.
 
-    def ask_one(self, question: Dict[str, Any], key: str) -> Dict[str, Any]:
-        """The answer to a question; raises InputRequired until it is there."""
-        answer = self.answer(key, question)
-        return self._open({key: question}) if answer is None else answer
+        A question without a key is given one: at each attempt the same for the same question, asked as often.
+        """
+        mark = digest(question)
+        if key is None:
+            count = self._repeats[mark] = self._repeats.get(mark, 0) + 1
+            key = f"{mark[:16]}-{count}"
+        answer = self._answer(key, question, mark)
+        return (key, answer) if answer is not None else self._open({key: question})
 
     def ask(self, questions: Mapping[str, Dict[str, Any]]) -> Dict[str, Any]:
         """Key to answer once all of `questions` are answered; until then raises InputRequired with those still open."""

@@ -5,10 +5,9 @@ Implements SAMP-12 to SAMP-18, SAMP-22, SAMP-26, SAMP-27.
 
 from __future__ import annotations
 
-import difflib
 from typing import Any, Dict, List, Mapping, Set, Tuple, Union
 
-from ..lib.text import shown
+from ..lib.text import instead, shown
 
 ROLES = ("user", "assistant")
 _BLOCKS: Dict[str, Dict[str, type]] = {
@@ -31,9 +30,7 @@ def check_params(params: Mapping[str, Any]) -> None:
     for name, value in params.items():
         kind = _PARAMS.get(name)
         if kind is None:
-            near = difflib.get_close_matches(name, _PARAMS, 1)
-            raise TypeError(f"a sampling request has no {name}, " + (f"did you mean {near[0]}?" if near else
-                            f"only {', '.join(_PARAMS)}"))
+            raise TypeError(f"a sampling request has no {name}, {instead(name, _PARAMS)}")
         if not isinstance(value, kind) or isinstance(value, bool):
             raise TypeError(f"{name} of a sampling request cannot be {shown(value)}")
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ..base.request import CACHEABLE
 from ..lib.strict_json import encode
-from ..lib.text import shown
+from ..lib.text import instead, shown
 from ..lib.uri import is_uri
 from ..patterns.state_sealer import StateSealer, random_key
 from .content import check_icons
@@ -55,9 +54,7 @@ def by_method(name: str, given: Any, known: Sequence[str]) -> Mapping[str, Any]:
         raise TypeError(f"{name} is a dict by method, as {{{known[0]!r}: …}}, not {shown(given)}")
     for method in given:
         if method not in known:
-            near = difflib.get_close_matches(str(method), known, 1)
-            raise ValueError(f"{name} of {shown(method)}, which is none of its methods: " + (
-                f"did you mean {near[0]}?" if near else ", ".join(known)))
+            raise ValueError(f"{name} of {shown(method)}, which is none of its methods: {instead(method, known)}")
     return given
 
 

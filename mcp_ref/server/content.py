@@ -6,13 +6,12 @@ keywords. A plain dict that a handler returns is data, whatever its members are 
 
 from __future__ import annotations
 
-import difflib
 import re
-from typing import Any, Callable, ClassVar, Dict, List, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, ClassVar, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ..base.meta import checked_meta
 from ..lib.strict_json import check_json
-from ..lib.text import Octets, base64_text, is_base64, shown
+from ..lib.text import Octets, base64_text, instead, is_base64, shown
 from ..lib.uri import is_uri
 from ..patterns.sampling import ROLES
 
@@ -118,18 +117,6 @@ def check_text(value: Any) -> None:
             raise ValueError("a text holds an unpaired surrogate") from None
 
 
-def check_flag(value: Any) -> None:
-    """True or False."""
-    if not isinstance(value, bool):
-        raise ValueError(f"it must be True or False, not {shown(value)}")
-
-
-def check_size(value: Any) -> None:
-    """A number of octets."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError(f"it must be a number of octets, 0 or more, not {shown(value)}")
-
-
 def check_meta(value: Any) -> None:
     """A `_meta`: an object with well-formed keys and values of JSON."""
     if not isinstance(value, Mapping):
@@ -138,43 +125,42 @@ def check_meta(value: Any) -> None:
     check_json(value)
 
 
-def _check_audience(value: Any) -> None:
-    if not isinstance(value, (list, tuple)) or not all(role in ROLES for role in value):
-        raise ValueError(f"it must be a list of user and assistant, not {shown(value)}")
-
-
-def _check_priority(value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
-        raise ValueError(f"it must be a number from 0 to 1, not {shown(value)}")
-
-
-def _check_moment(value: Any) -> None:
-    if not isinstance(value, str) or not _MOMENT.fullmatch(value):
-        raise ValueError(f"it must be a text such as 2026-07-28T09:30:00Z, not {shown(value)}")
-
-
 def _check_icon(value: Any) -> None:
     check_uri(value)
     if not _ICON.match(value):
         raise ValueError(f"an icon is an http, https or data URI, not {shown(value)}")
 
 
-def _check_theme(value: Any) -> None:
-    if value not in ("light", "dark"):
-        raise ValueError(f"it must be light or dark, not {shown(value)}")
+def _must(be: str, good: Callable[[Any], Any]) -> Callable[[Any], None]:
+    def check(value: Any) -> None:
+        if not good(value):
+            raise ValueError(f"it must be {be}, not {shown(value)}")
+    return check
 
 
-def _check_sizes(value: Any) -> None:
-    if not isinstance(value, (list, tuple)) or not all(isinstance(size, str) and _SIZE.fullmatch(size)
-                                                       for size in value):
-        raise ValueError(f"it must be a list such as ['48x48', 'any'], not {shown(value)}")
+def _is_number(value: Any, kind: Union[type, Tuple[type, ...]] = (int, float)) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
 
+
+def _is_list(value: Any, good: Callable[[Any], Any]) -> bool:
+    return isinstance(value, (list, tuple)) and all(good(each) for each in value)
+
+
+check_flag = _must("True or False", lambda value: isinstance(value, bool))
+check_size = _must("a number of octets, 0 or more", lambda value: _is_number(value, int) and value >= 0)
 
 Rules = Mapping[str, Callable[[Any], None]]
-ANNOTATIONS: Rules = {"audience": _check_audience, "priority": _check_priority, "lastModified": _check_moment}
+ANNOTATIONS: Rules = {
+    "audience": _must("a list of user and assistant", lambda value: _is_list(value, ROLES.__contains__)),
+    "priority": _must("a number from 0 to 1", lambda value: _is_number(value) and 0 <= value <= 1),
+    "lastModified": _must("a text such as 2026-07-28T09:30:00Z",
+                          lambda value: isinstance(value, str) and _MOMENT.fullmatch(value))}
 TOOL_ANNOTATIONS: Rules = {"title": check_text, **dict.fromkeys(
     ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"), check_flag)}
-_ICON_MEMBERS: Rules = {"src": _check_icon, "mimeType": check_media_type, "sizes": _check_sizes, "theme": _check_theme}
+_ICON_MEMBERS: Rules = {
+    "src": _check_icon, "mimeType": check_media_type, "theme": _must("light or dark", ("light", "dark").__contains__),
+    "sizes": _must("a list such as ['48x48', 'any']", lambda value: _is_list(
+        value, lambda size: isinstance(size, str) and _SIZE.fullmatch(size)))}
 
 
 def check_known(what: str, value: Any, rules: Rules, required: Sequence[str] = ()) -> None:
@@ -183,9 +169,8 @@ def check_known(what: str, value: Any, rules: Rules, required: Sequence[str] = (
         raise ValueError(f"{what} must be a dict, not {shown(value)}")
     for name in value:
         if name not in rules:
-            near = difflib.get_close_matches(str(name), rules, 1, 0.5)
-            raise ValueError(f"{what} cannot have {shown(name)}" + (f", did you mean {near[0]}?" if near else
-                             f", only {', '.join(rules)}; what is your own goes into meta"))
+            raise ValueError(f"{what} cannot have {shown(name)}, "
+                             + instead(name, rules, "; what is your own goes into meta"))
     _check_members(what, value, rules, required)
 
 
