@@ -64,6 +64,8 @@ class Arguments(unittest.TestCase):
         self.refused(TypeError, "caching is a dict by method", caching=[("tools/list", 5)])
         for method in METHODS:
             Server("s", "1", rate_limits={method: 1})
+        self.refused(TypeError, "auth is a ResourceServer, .* verifier", auth=print)
+        self.refused(TypeError, "bus is what has publish and subscribe", bus="/run/bus")
         for name in ("logging", "legacy_sessions", "input_required_legacy_shim"):
             for value in ("no", 1, None):
                 self.refused(TypeError, f"{name} is True or False", **{name: value})

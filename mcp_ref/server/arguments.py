@@ -48,6 +48,12 @@ def flag(name: str, value: Any) -> bool:
     return value
 
 
+def having(name: str, value: Any, what: str, *members: str) -> None:
+    """Raise TypeError for a `value` that is neither None nor `what` has these members."""
+    if value is not None and not all(hasattr(value, member) for member in members):
+        raise TypeError(f"{name} is {what}, not {value!r}")
+
+
 def by_method(name: str, given: Any, known: Sequence[str]) -> Mapping[str, Any]:
     """`given`, a mapping whose keys are `known` methods. Raises TypeError, ValueError for what would have no effect."""
     if not isinstance(given, Mapping):

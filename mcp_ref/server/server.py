@@ -36,7 +36,7 @@ from ..patterns.relay import Bus, Relay
 from ..patterns.subscriptions import LIST_CHANGED, RESOURCE_UPDATED, Subscriptions
 from ..serve import serve
 from . import completion, prompts, resources, tools
-from .arguments import METHODS, by_method, flag, keys_given, sealers, server_info, text_or_none, texts, whole
+from .arguments import METHODS, by_method, flag, having, keys_given, sealers, server_info, text_or_none, texts, whole
 from .definitions import Registry
 from .discover import discover
 from .hosted import Hosted
@@ -109,6 +109,8 @@ class Server(Hosted):
         info = server_info(name=name, version=version, title=title, description=description, websiteUrl=website_url,
                            icons=icons)
         default = hints(ttl_ms, cache_scope)
+        having("auth", auth, "a ResourceServer, which is made with the verifier of tokens", "host", "page")
+        having("bus", bus, "what has publish and subscribe, as UnixBus has", "publish", "subscribe")
         self.cors = texts("cors", cors)
         self.public_hosts: Tuple[str, ...] = () if auth is None else (auth.host,)
         self.shared_key = bool(state_keys)
