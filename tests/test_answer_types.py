@@ -108,6 +108,8 @@ class Types(unittest.TestCase):
                 ({"name": "string"}, None, 'field "name" of a form is a schema'),
                 (Union[int, str], None, 'field "value" of the question "Who\\?".*flat'),
                 (Nested, None, 'field "inner" of the question "Who\\?".*flat'),
+                (bool, [], "required goes with a dict of fields"), (Nested, ["inner"], "required goes with a dict"),
+                ({"type": "object", "properties": OK}, ["ok"], "required is a member of the whole schema"),
                 (OK, ["okay"], 'the question "Who\\?" requires "okay", for which it has no field')):
             def handler(ctx, fields=fields, required=required) -> str:
                 return str(ctx.elicit("Who?", fields, required=required))
