@@ -50,7 +50,7 @@ class Progress:
         if not all(isinstance(each, (int, float)) and not isinstance(each, bool)
                    for each in (progress, 0 if total is None else total)):
             raise TypeError(f"progress and total are numbers, not {progress!r} and {total!r}")
-        if total is not None and not math.isfinite(total):
+        if total is not None and not -math.inf < total < math.inf:
             raise ValueError(f"a total is finite, or left out where it is not known, not {total!r}")
         if not isinstance(message, (str, type(None))):
             raise TypeError(f"the message of a progress is a text, not {shown(message)}")

@@ -40,7 +40,8 @@ def shape(message: str, fields: Any, required: Optional[Iterable[str]] = None) -
         raise SchemaError(f"the fields of a form are a dict of them, or a type such as a dataclass or a Literal, not "
                           f"{fields!r}")
     if required is not None:
-        raise SchemaError("required goes with a dict of fields; in a type, a default or Optional is what may be left out")
+        raise SchemaError("required goes with a dict of fields; of a type, what is Optional or has a default can be "
+                          "left out")
     made = typed(fields, "the fields of a form")
     if "properties" not in made.schema:
         field, optional = _flat(made.schema)
