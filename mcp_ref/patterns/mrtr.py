@@ -57,7 +57,8 @@ class InputRequired(BaseException):
     """Ends the round: raised by `ctx.elicit` and its like, or returned or raised by a handler itself.
 
     input_requests: key to input request, as `form`, `link`, `sampling` and `roots` make them. request_state: the
-    handler's own state, any JSON value but null, found in `ctx.request_state` next time. It derives from BaseException
+    handler's own state, any JSON value but null, found in `ctx.request_state` next time, and after rounds that
+    `ctx.elicit` and its like end in between. It derives from BaseException
     so that a handler's `except Exception` does not swallow the question; one that a bare except swallows is asked all
     the same, when the handler ends.
 
@@ -379,7 +380,10 @@ class Round:
         gathered = {key: answer for key, answer in self._gathered.items() if key not in requests}
         if gathered and len(encode([answer for _, answer in gathered.values()])) > MAX_ANSWERS:
             raise InvalidParams(f"Invalid params: inputResponses exceed {MAX_ANSWERS} octets in all rounds together")
-        content = [self.number + 1, gathered, requests, required.request_state]
+        state = required.request_state
+        if state is None and required.input_requests.keys() <= self.open.keys():
+            state = self.state  # which `ctx.elicit` and its like, asking in between, say nothing of
+        content = [self.number + 1, gathered, requests, state]
         result: Dict[str, Any] = {"resultType": "input_required",
                                   "requestState": self._sealer.seal(self._claim, content)}
         if requests:

@@ -101,7 +101,7 @@ class Context:
 
     @property
     def request_state(self) -> Any:
-        """The handler's own state from the InputRequired of the last round; None in the first."""
+        """The handler's own state from its last InputRequired; None in the first round."""
         return self._round.state
 
     answers, state = input_responses, request_state

@@ -381,8 +381,9 @@ PATTERNS_MRTR: Edits = [
     ("> MAX_ANSWERS:", "> 100 * MAX_ANSWERS:"),
     ("self.number + 1, gathered, requests", "self.number, gathered, requests"),
     ("self.number + 1, gathered, requests", "self.number + 1, {}, requests"),
-    ("gathered, requests, required", "gathered, {}, required"),
-    ("requests, required.request_state]", "requests, None]"),
+    ("gathered, requests, state", "gathered, {}, state"),
+    ("        state = required.request_state\n", "        state = None\n"),
+    ("            state = self.state  # which", "            pass  # which"),
     ('"resultType": "input_required"', '"resultType": "complete"'),
     ("        if requests:\n            result", "        if True:\n            result"),
 ]
