@@ -256,6 +256,40 @@ class Asking(unittest.TestCase):
 
         self.both("gathered", server)
 
+    @not_on_wasm("there each handler has a loop of its own")
+    def test_questions_of_tasks_that_are_looked_at_and_not_awaited(self) -> None:
+        """Are asked, and asyncio has nothing to tell of them; of a failure it has."""
+        server = Server("s", "1")
+
+        async def ask(ctx, key: str) -> str:
+            return str(ctx.elicit(f"{key}?", NAME, key)["name"])
+
+        async def fail() -> None:
+            raise ValueError("failed")
+
+        @server.tool
+        async def waits(ctx) -> str:
+            tasks = [asyncio.ensure_future(ask(ctx, key)) for key in "ab"]
+            await asyncio.wait(tasks)
+            return " ".join(task.result() for task in tasks)
+
+        @server.tool
+        async def forgets(ctx) -> str:
+            await asyncio.wait([asyncio.ensure_future(fail())])
+            return ""
+
+        with self.assertLogs("asyncio", "ERROR") as logs:
+            asked = call(server, "waits").result
+            self.assertEqual(sorted(asked["inputRequests"]), ["a", "b"])
+            gc.collect()
+            call(server, "forgets")
+            for _ in range(3):
+                gc.collect()
+        self.assertEqual(len(logs.output), 1, logs.output)
+        self.assertIn("ValueError: failed", logs.output[0])
+        answers = {key: accept(name=key) for key in "ab"}
+        self.assertEqual(call(server, "waits", inputResponses=answers, requestState=asked["requestState"]).text, "a b")
+
     @unittest.skipIf(TaskGroup is None, "task groups came with Python 3.11")
     def test_task_group(self) -> None:
         server = Server("s", "1")

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any, Awaitable, Optional
+from typing import TYPE_CHECKING, Any, Awaitable, Dict, Optional
 
 from ..base.log import log
 from ..base.request import Request
+from ..patterns.mrtr import InputRequired
 from ..patterns.notifications import Cancelled
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ class EventLoop:
                 import asyncio
 
                 loop, ending = asyncio.new_event_loop(), threading.Event()
+                loop.set_exception_handler(_heard)
                 self._thread = threading.Thread(target=_run, args=(loop, ending), name="mcp-event-loop", daemon=True)
                 try:
                     self._thread.start()
@@ -97,6 +99,12 @@ def _run(loop: "asyncio.AbstractEventLoop", ending: threading.Event) -> None:
         except BaseException:  # a sys.exit in a task that a handler started; the others go on
             log.exception("a task of an async handler tried to end the process")
     loop.close()
+
+
+def _heard(loop: "asyncio.AbstractEventLoop", context: Dict[str, Any]) -> None:
+    """What asyncio has to tell, but that a question or a cancellation ended a task that nobody awaits: no fault."""
+    if not isinstance(context.get("exception"), (InputRequired, Cancelled)):
+        loop.default_exception_handler(context)
 
 
 def _end(loop: "asyncio.AbstractEventLoop", ending: threading.Event) -> None:
