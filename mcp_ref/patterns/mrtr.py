@@ -58,9 +58,8 @@ class InputRequired(BaseException):
 
     input_requests: key to input request, as `form`, `link`, `sampling` and `roots` make them. request_state: the
     handler's own state, any JSON value but null, found in `ctx.request_state` next time, and after rounds that
-    `ctx.elicit` and its like end in between. It derives from BaseException
-    so that a handler's `except Exception` does not swallow the question; one that a bare except swallows is asked all
-    the same, when the handler ends.
+    `ctx.elicit` and its like end in between. It derives from BaseException so that a handler's `except Exception` does
+    not swallow the question; one that a bare except swallows is asked all the same, when the handler ends.
 
     Raises TypeError or ValueError for requests that are none, and where there is neither (MRTR-06, MRTR-14).
     """

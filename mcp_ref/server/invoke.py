@@ -39,7 +39,7 @@ def run(state: State, request: Request, handler: Callable[[Context], Any], unask
     request.round = attempt.number + 1
     context = Context(request, attempt, state.logging)
     try:
-        value = copy_context().run(_called, state, request, handler, context)  # what it sets there is gone with it
+        value = copy_context().run(called, state, request, handler, context)  # what it sets there is gone with it
         if not isinstance(value, mrtr.InputRequired):
             if request.cancelled:
                 raise Cancelled()
@@ -74,12 +74,9 @@ def run(state: State, request: Request, handler: Callable[[Context], Any], unask
     return Asks(attempt.result(value, request.capabilities))
 
 
-def _called(state: State, request: Request, handler: Callable[[Context], Any], context: Context) -> Any:
-    return awaited(state, request, handler(context))
-
-
-def awaited(state: State, request: Request, value: Any) -> Any:
-    """What a function of the author's returned, that of an async one from the server's event loop."""
+def called(state: State, request: Request, function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a function of the author's returns, an async one on the server's event loop."""
+    value = function(*arguments)
     return state.event_loop.run(value, request) if hasattr(type(value), "__await__") else value
 
 

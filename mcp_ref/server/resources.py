@@ -27,7 +27,7 @@ from .content import (
     resource_contents,
 )
 from .definitions import BadArguments, Registered
-from .invoke import Asks, awaited, run
+from .invoke import Asks, called, run
 from .lists import hints, listed
 from .state import Hints, State
 
@@ -179,7 +179,7 @@ def list_resources(state: State, request: Request) -> Dict[str, Any]:
     templates = state.resource_templates
     instances: Dict[str, Any] = {}
     for template in visible(state.auth, request, templates).values():
-        for definition in awaited(state, request, template.instances()) if template.instances is not None else ():
+        for definition in called(state, request, template.instances) if template.instances is not None else ():
             try:
                 check_resource(definition)
             except ValueError as error:
