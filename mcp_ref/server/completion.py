@@ -147,8 +147,10 @@ def check(referred: Registered, params: Mapping[str, Any]) -> Callable[[Any], An
 
 def finish(values: Any) -> Dict[str, Any]:
     """The CompleteResult: at most MAX_VALUES, the total where it is known, and whether there are more."""
-    if isinstance(values, (str, bytes, Mapping)):
-        raise TypeError(f"a completer returns a list of texts, the most relevant first, not {type(values).__name__}")
+    if isinstance(values, (str, bytes)):
+        raise TypeError("a completer returns several texts, not one")
+    if isinstance(values, Mapping):
+        raise TypeError("a completer returns a list of texts, not a dict")
     taken = list(islice(values, MAX_VALUES + 1))
     if not all(isinstance(value, str) for value in taken):
         raise TypeError("a completer returns texts only")
