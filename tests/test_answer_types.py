@@ -1,9 +1,11 @@
 """basic/patterns/mrtr, answers as types: a dataclass, a model or an annotation asks, and its value comes back."""
 
 import dataclasses
+import datetime
 import enum
 import functools
 import unittest
+import uuid
 from typing import Any, Dict, List, Literal, Optional, TypedDict, Union
 
 from mcp_ref import InputRequired, Server, form, roots
@@ -60,6 +62,18 @@ class Types(unittest.TestCase):
         self.assertEqual(self.ask(Order, {"size": "s", "count": 2, "note": "x"}), Order(Size.S, 2, "x"))
         self.assertEqual(self.ask(Name, {"first": "A", "last": "L"}), {"first": "A", "last": "L"})
 
+    def test_a_time_and_a_uuid_are_texts_of_a_form_that_their_type_reads(self) -> None:
+        @dataclasses.dataclass
+        class Run:
+            id: uuid.UUID
+            at: Optional[datetime.time] = None
+
+        self.assertEqual(self.ask(Run, {"id": str(uuid.UUID(int=5)), "at": "09:30:00"}),
+                         Run(uuid.UUID(int=5), datetime.time(9, 30)))
+        self.assertEqual(self.schema["properties"], {"id": {"type": "string"}, "at": {"type": "string"}})
+        self.assertEqual(self.ask(datetime.date, {"value": "2026-07-28"}), datetime.date(2026, 7, 28))
+        self.assertEqual(self.schema["properties"], {"value": {"type": "string", "format": "date"}})
+
     def test_no_is_no_agreement(self) -> None:
         server = Server("s", "1")
         server.tool(name="t")(lambda ctx: "deleted" if ctx.elicit("Delete?", bool) else "kept")
@@ -94,6 +108,8 @@ class Types(unittest.TestCase):
                 ({"name": "string"}, None, 'field "name" of a form is a schema'),
                 (Union[int, str], None, 'field "value" of the question "Who\\?".*flat'),
                 (Nested, None, 'field "inner" of the question "Who\\?".*flat'),
+                (bool, [], "required goes with a dict of fields"), (Nested, ["inner"], "required goes with a dict"),
+                ({"type": "object", "properties": OK}, ["ok"], "required is a member of the whole schema"),
                 (OK, ["okay"], 'the question "Who\\?" requires "okay", for which it has no field')):
             def handler(ctx, fields=fields, required=required) -> str:
                 return str(ctx.elicit("Who?", fields, required=required))
@@ -101,6 +117,22 @@ class Types(unittest.TestCase):
             with self.subTest(repr(fields)), self.assertLogs("mcp_ref", "ERROR") as logs:
                 self.assertTrue(talk.run(lambda request: accept()).result["isError"])
                 self.assertRegex("".join(logs.output), words)
+
+    def test_an_answer_that_its_type_refuses_is_told_by_the_key_on_the_wire(self) -> None:
+        @dataclasses.dataclass
+        class Seats:
+            count: int
+
+            def __post_init__(self) -> None:
+                if self.count < 1:
+                    raise ValueError("none")
+
+        server = Server("s", "1")
+        server.tool(name="t")(lambda ctx: str(ctx.elicit("How many?", Seats)))
+        asked = call(server, "t").result
+        key, = asked["inputRequests"]
+        reply = call(server, "t", requestState=asked["requestState"], inputResponses={key: accept(count=0)})
+        self.assertEqual(reply.error["message"], f"Invalid params: inputResponses.{key}.content is no valid Seats")
 
     def test_what_a_field_is_by_default_is_shown(self) -> None:
         class Colour(enum.Enum):

@@ -10,7 +10,7 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, List
 
-from mcp_ref import Server
+from mcp_ref import Client, Server
 from mcp_ref.base.request import Request
 from mcp_ref.patterns.notifications import Cancelled
 from mcp_ref.transports.http_server import HTTPServer
@@ -104,6 +104,31 @@ class OneLoop(unittest.TestCase):
         self.assertEqual([call(server, "stop").text, call(server, "stop").text], ["goes on"] * 2)
 
     @not_on_wasm("JavaScript awaits whatever a promise is resolved with")
+    @not_on_wasm("there each handler has a loop of its own")
+    def test_a_handler_that_waits_for_another_of_its_server_is_told_and_stops_nobody(self) -> None:
+        server = Server("s", "1")
+
+        @server.tool
+        async def inner() -> str:
+            return "in"
+
+        @server.tool
+        async def outer(beside: bool) -> str:
+            def through() -> str:
+                with Client(server) as client:
+                    return str(client.call_tool("inner")["content"][0]["text"])
+            return await asyncio.get_running_loop().run_in_executor(None, through) if beside else through()
+
+        said: List[str] = []
+        inside = {"beside": False}
+        asking = threading.Thread(target=lambda: said.append(call(server, "outer", inside).text), daemon=True)
+        with self.assertLogs("mcp_ref", "ERROR") as logs:
+            asking.start()
+            asking.join(10)
+        self.assertEqual(said, ["The tool inner failed; the server's log says why."])
+        self.assertIn("as await loop.run_in_executor", "".join(logs.output))
+        self.assertEqual(call(server, "outer", {"beside": True}).text, "in")
+
     def test_whatever_can_be_awaited_is(self) -> None:
         server = Server("s", "1")
 
@@ -230,6 +255,40 @@ class Asking(unittest.TestCase):
             return " ".join(said)  # type: ignore[arg-type] # which fails for an exception
 
         self.both("gathered", server)
+
+    @not_on_wasm("there each handler has a loop of its own")
+    def test_questions_of_tasks_that_are_looked_at_and_not_awaited(self) -> None:
+        """Are asked, and asyncio has nothing to tell of them; of a failure it has."""
+        server = Server("s", "1")
+
+        async def ask(ctx, key: str) -> str:
+            return str(ctx.elicit(f"{key}?", NAME, key)["name"])
+
+        async def fail() -> None:
+            raise ValueError("failed")
+
+        @server.tool
+        async def waits(ctx) -> str:
+            tasks = [asyncio.ensure_future(ask(ctx, key)) for key in "ab"]
+            await asyncio.wait(tasks)
+            return " ".join(task.result() for task in tasks)
+
+        @server.tool
+        async def forgets(ctx) -> str:
+            await asyncio.wait([asyncio.ensure_future(fail())])
+            return ""
+
+        with self.assertLogs("asyncio", "ERROR") as logs:
+            asked = call(server, "waits").result
+            self.assertEqual(sorted(asked["inputRequests"]), ["a", "b"])
+            gc.collect()
+            call(server, "forgets")
+            for _ in range(3):
+                gc.collect()
+        self.assertEqual(len(logs.output), 1, logs.output)
+        self.assertIn("ValueError: failed", logs.output[0])
+        answers = {key: accept(name=key) for key in "ab"}
+        self.assertEqual(call(server, "waits", inputResponses=answers, requestState=asked["requestState"]).text, "a b")
 
     @unittest.skipIf(TaskGroup is None, "task groups came with Python 3.11")
     def test_task_group(self) -> None:

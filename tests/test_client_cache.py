@@ -7,7 +7,8 @@ from typing import Any, Callable, Dict, List, Optional
 
 from mcp_ref import CallCancelled, CallHandle, Client, Server, TransportError
 from mcp_ref.base.errors import InvalidParams
-from mcp_ref.client.cache import METHODS, Cache
+from mcp_ref.base.request import CACHEABLE
+from mcp_ref.client.cache import Cache
 
 from .stub_http import Answer, ClientCase, Seen, error, events, result, said, tool
 from .support import proves
@@ -69,7 +70,7 @@ class Kept(unittest.TestCase):
         for method in ("tools/call", "prompts/get", "completion/complete", "com.example/any"):
             self.put(listed(), method)
             self.assertIsNone(self.get(method))
-        for method in METHODS:
+        for method in CACHEABLE:
             self.put(listed(), method)
             self.assertIsNotNone(self.get(method), method)
 
@@ -108,15 +109,15 @@ class Kept(unittest.TestCase):
                 "notifications/prompts/list_changed": ["prompts/list"],
                 "notifications/resources/list_changed": ["resources/list", "resources/templates/list"]}
         for notification, methods in told.items():
-            for method in METHODS:
+            for method in CACHEABLE:
                 self.put(listed(), method)
                 self.put(listed(), method, {"cursor": "2"})
             self.cache.hear(OTHER, {"method": notification})
             self.cache.hear(SERVER, {"method": "notifications/message"})
-            self.assertEqual([method for method in METHODS if self.get(method) is None], [])
+            self.assertEqual([method for method in CACHEABLE if self.get(method) is None], [])
             self.cache.hear(SERVER, {"method": notification})
-            self.assertEqual([method for method in METHODS if self.get(method) is None], methods)
-            self.assertEqual([method for method in METHODS if self.get(method, {"cursor": "2"}) is None], methods)
+            self.assertEqual([method for method in CACHEABLE if self.get(method) is None], methods)
+            self.assertEqual([method for method in CACHEABLE if self.get(method, {"cursor": "2"}) is None], methods)
 
     def test_an_update_is_of_one_resource(self) -> None:
         for uri in ("demo://a", "demo://b"):

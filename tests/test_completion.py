@@ -39,11 +39,11 @@ def make():
     return server
 
 
-def complete(server, ref, name="language", value="", context=ABSENT):
+def complete(server, ref, name="language", value="", context=ABSENT, capabilities=None):
     params = {"ref": ref, "argument": {"name": name, "value": value}}
     if context is not ABSENT:
         params["context"] = context
-    return post(server, message("completion/complete", params))
+    return post(server, message("completion/complete", params, capabilities=capabilities))
 
 
 PROMPT = {"type": "ref/prompt", "name": "review"}
@@ -142,11 +142,11 @@ class Capability(unittest.TestCase):
 
 
 class Completers(unittest.TestCase):
-    def answering(self, function):
+    def answering(self, function, capabilities=None):
         server = Server("one", "1")
         server.add_prompt(lambda a: a, name="p")
         server.completion("p", "a")(function)
-        return complete(server, {"type": "ref/prompt", "name": "p"}, "a", "x")
+        return complete(server, {"type": "ref/prompt", "name": "p"}, "a", "x", capabilities=capabilities)
 
     def test_a_generator_is_taken_as_far_as_needed(self):
         def endless(value):
@@ -173,18 +173,31 @@ class Completers(unittest.TestCase):
 
         def fails(value):
             raise RuntimeError("the password is 1234")
-        for function in (asks, fails, lambda value: "text", lambda value: [1], lambda value: None, lambda value: 3):
+        for function in (asks, fails, lambda value: "text", lambda value: [1], lambda value: None, lambda value: 3,
+                         lambda value: {"values": ["a"], "total": 1}):
             with self.assertLogs("mcp_ref", logging.ERROR):
                 reply = self.answering(function)
             self.assertEqual((reply.status, reply.error), (500, {"code": -32603, "message": "Internal error"}))
 
+    @proves("MRTR-04")
+    def test_one_that_asks_is_the_servers_fault_whatever_the_client_can_do(self):
+        for capabilities in ({}, {"elicitation": {}}):
+            with self.assertLogs("mcp_ref", logging.ERROR) as logs:
+                reply = self.answering(lambda ctx, value: ctx.elicit("a?", bool), capabilities)
+            self.assertEqual(reply.error["code"], -32603)
+            self.assertIn("only tools, prompts and resources can", "".join(logs.output))
+
     def test_what_cannot_be_registered(self):
+        async def endless(value):
+            yield value
+
         server = make()
         for target, argument, function in (("nope", "a", lambda value: []), ("review", "nope", lambda value: []),
                                            ("file:///{q}", "q", lambda value: []),
                                            ("review", "language", lambda *, b: []),
                                            ("review", "language", lambda a, b, c: []),
-                                           ("review", "language", lambda *, a: [])):
+                                           ("review", "language", lambda *, a: []),
+                                           ("review", "language", endless)):
             with self.subTest(f"{target} {argument}"), self.assertRaises(ValueError):
                 server.completion(target, argument)(function)
         self.assertTrue(issubclass(SchemaError, ValueError))

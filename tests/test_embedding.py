@@ -90,6 +90,22 @@ class Embedded(unittest.TestCase):
                               timeout=60)
         self.assertEqual((done.stdout, done.stderr), ("still\n", ""))
 
+    @unittest.skipUnless(hasattr(os, "fork"), "needs fork")
+    def test_async_handlers_run_on_both_sides_of_a_fork(self):
+        code = ("import os; from mcp_ref import Client, Server\n"
+                "server = Server('s', '1')\n"
+                "async def t() -> str: return 'ran'\n"
+                "server.tool(t); run = lambda: Client(server).call_tool('t')['content'][0]['text']\n"
+                "run(); child = os.fork()\n"
+                "if not child: os._exit(7 if run() == 'ran' else 1)\n"
+                "import time; end = time.monotonic() + 20\n"
+                "while not (ended := os.waitpid(child, os.WNOHANG))[0] and time.monotonic() < end: time.sleep(0.01)\n"
+                "print(ended[1] == 7 << 8, run())\n"
+                "if not ended[0]: os.kill(child, 9)")
+        done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], cwd=ROOT, capture_output=True, text=True,
+                              timeout=60)
+        self.assertEqual((done.stdout, done.stderr), ("True ran\n", ""))
+
 
 @UNIX
 class OnAUnixSocket(unittest.TestCase):

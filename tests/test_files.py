@@ -137,6 +137,17 @@ class Listing(FolderCase):
             with self.subTest(uri=uri, path=path), self.assertRaises(ValueError):
                 Server("files", "1").add_folder(uri, path)
 
+    def test_options_that_cannot_be_used_are_told_at_once(self):
+        for kind, words, options in ((ValueError, "limit is 0 or more", {"limit": -1}),
+                                     (TypeError, "limit is a whole number", {"limit": "5"}),
+                                     (ValueError, "max_size is 0 or more", {"max_size": -1}),
+                                     (TypeError, "max_size is a whole number", {"max_size": None}),
+                                     (TypeError, "hidden is True or False", {"hidden": "no"}),
+                                     (TypeError, "pattern is a text", {"pattern": ["*.md"]})):
+            with self.subTest(options), self.assertRaisesRegex(kind, words):
+                self.serve(**options)
+        self.assertEqual(self.listed(self.serve(limit=0)), [])
+
 
 class Reading(FolderCase):
     def test_text_and_octets(self):

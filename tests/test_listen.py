@@ -6,6 +6,7 @@ from unittest import mock
 from mcp_ref import Server
 from mcp_ref.base.request import Head, Request
 from mcp_ref.lib.strict_json import encode
+from mcp_ref.patterns import subscriptions
 from mcp_ref.patterns.notifications import Cancelled
 from mcp_ref.patterns.subscriptions import MAX_FILTER, MAX_ID
 from mcp_ref.transports.endpoint import Endpoint
@@ -32,10 +33,22 @@ class Subscribing(Timed):
 
     def test_what_is_granted_at_most_is_acknowledged(self):
         wanted = {"resourceSubscriptions": ["é" * (MAX_FILTER // 6 - 2)]}
-        made = self.server.subscriptions.open("i" * (MAX_ID - 2), wanted, ["resourceSubscriptions"],
-                                              lambda uri: True, lambda text: None)
+        made = self.server.subscriptions.open("i" * (MAX_ID - 2), wanted, [])
         self.assertFalse(made.overrun)
         self.assertEqual(len(made.take()), 1)
+
+    def test_what_all_of_them_are_granted_is_bounded(self):
+        with mock.patch.object(subscriptions, "MAX_FILTERS", 3_000):
+            hub = self.server.subscriptions
+            self.server.add_resource_template("b://{x}", lambda x: x)
+            for number in range(2):
+                self.assertEqual(self.listen(["b://" + "x" * 1_000], number).status, 200)
+            refused = self.listen(["b://" + "x" * 1_000], 3)
+            self.assertEqual((refused.status, refused.error["data"]), (503, {"limit": hub.limit}))
+            next(iter(hub.streams)).close()
+            next(iter(hub.streams)).end()
+            self.assertEqual((len(hub), hub.kept), (0, 0))
+            self.assertEqual(self.listen(["b://" + "x" * 2_000], 4).status, 200)
 
     def test_a_client_that_left_meanwhile_leaves_no_subscription(self):
         raw = encode(message("subscriptions/listen", {"notifications": {"resourcesListChanged": True}}))

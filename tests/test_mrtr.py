@@ -231,6 +231,27 @@ class Rounds(unittest.TestCase):
         done = call(self.server, "raw", inputResponses={"name": accept(name="Ada")}, requestState=state)
         self.assertEqual(done.text, "Ada {'seen': 0} 1")
 
+    def test_the_handlers_state_outlasts_questions_that_are_asked_in_between(self):
+        @self.server.tool
+        def mixed(ctx) -> str:
+            if ctx.request_state is None:
+                raise InputRequired({"a": form("a?", NAME)}, request_state={"order": 7})
+            names = [ctx.elicit(f"{key}?", NAME, key)["name"] for key in "bc"]
+            return f"{ctx.request_state['order']} {names}"
+
+        @self.server.tool
+        def over(ctx) -> str:
+            if ctx.round == 2:
+                return str(ctx.request_state)
+            raise InputRequired({"a": form(f"a{ctx.round}?", NAME)}, request_state=None if ctx.round else 5)
+
+        for tool, asked, text in (("mixed", "abc", "7 ['b', 'c']"), ("over", "aa", "None")):
+            params = {}
+            for key in asked:
+                state = self.asked(call(self.server, tool, **params), key)
+                params = {"requestState": state, "inputResponses": {key: accept(name=key)}}
+            self.assertEqual(call(self.server, tool, **params).text, text)
+
     @proves("MRTR-14")
     def test_state_alone(self):
         reply = call(self.server, "again")

@@ -71,6 +71,31 @@ class Elicitation(Asked):
             self.bad(elicit(mode="form", message="Name?", requestedSchema=schema))
         self.bad(elicit(message="Name?"))
 
+    def test_a_text_has_a_format_that_forms_have(self) -> None:
+        for fmt in ("email", "uri", "date", "date-time"):
+            question = form("Name?", {"name": {"type": "string", "format": fmt}})
+            self.assertEqual(call(self.server(question), "t").result["inputRequests"], {"k": question})
+        for fmt in ("ipv4", "uuid", "time", ""):
+            question = form("Name?", {"name": {"type": "string", "format": fmt}}, required=[])
+            with self.assertLogs("mcp_ref", "ERROR") as logs:
+                self.assertTrue(call(self.server(question), "t").result["isError"], fmt)
+            self.assertIn("email, uri, date, date-time, or none", "".join(logs.output))
+
+    def test_a_field_allows_its_default_and_its_choices(self) -> None:
+        field: Any
+        for field in ({"type": "string", "default": "x"}, {"type": "integer", "minimum": 3, "default": 3},
+                      {"type": "string", "enum": ["a", "b"], "default": "b"}, {"type": "boolean", "default": False},
+                      {"type": "array", "items": {"type": "string", "enum": ["a"]}, "default": ["a"]}):
+            question = form("Name?", {"name": field})
+            self.assertEqual(call(self.server(question), "t").result["inputRequests"], {"k": question})
+        for field in ({"type": "string", "default": 5}, {"type": "integer", "minimum": 3, "default": 2},
+                      {"type": "string", "enum": ["a", "b"], "default": "c"}, {"type": "string", "enum": [1, 2]},
+                      {"type": "string", "default": None},
+                      {"type": "array", "items": {"type": "string", "enum": ["a"]}, "default": "a"}):
+            with self.assertLogs("mcp_ref", "ERROR") as logs:
+                self.assertTrue(call(self.server(form("Name?", {"name": field})), "t").result["isError"], field)
+            self.assertIn("a default or a choice that it does not allow", "".join(logs.output))
+
     @proves("ELIC-11")
     def test_a_mode_is_form_or_url(self) -> None:
         for mode in ("", "FORM", "voice", None, 7, ["form"]):
@@ -117,6 +142,26 @@ class Sampling(Asked):
             self.bad(sampling([message], 5))
         for messages in (None, {}, 7):
             self.bad(sampling(messages, 5))
+
+    def test_what_a_sampling_request_does_not_have_is_told_where_it_is_made(self) -> None:
+        for params, words in (({"system_prompt": "x"}, "no system_prompt, did you mean systemPrompt"),
+                              ({"zzz": 1}, "no zzz, only messages, maxTokens, systemPrompt, "),
+                              ({"temperature": "hot"}, 'temperature .*"hot"'),
+                              ({"temperature": True}, "temperature"), ({"systemPrompt": None}, "systemPrompt"),
+                              ({"tools": {}}, "tools"), ({"toolChoice": "auto"}, "toolChoice"),
+                              ({"stopSequences": "x"}, "stopSequences"),
+                              ({"modelPreferences": []}, "modelPreferences")):
+            with self.subTest(params), self.assertRaisesRegex(TypeError, words):
+                sampling("x", 5, **params)
+        sampling("x", 5, systemPrompt="", temperature=1, stopSequences=[], modelPreferences={}, metadata={},
+                 includeContext="none", tools=[], toolChoice={}, _meta={})
+
+    def test_what_a_sampling_request_does_not_have_is_not_sent(self) -> None:
+        for params in ({"messages": []}, {"messages": [], "maxTokens": "5"}, {"messages": [], "maxTokens": 5, "x": 1}):
+            with self.assertLogs("mcp_ref", "ERROR") as logs:
+                question = {"method": "sampling/createMessage", "params": params}
+                self.assertTrue(call(self.server(question), "t").result["isError"], params)
+            self.assertIn("a sampling request", "".join(logs.output))
 
     @proves("SAMP-12", "SAMP-27")
     def test_tool_results_stand_alone(self) -> None:

@@ -66,6 +66,14 @@ class Progress(unittest.TestCase):
             self.assertTrue(post(server, message("tools/call", {"name": "t"})).result["isError"])
         self.assertIn("progress and total are numbers", "".join(logs.output))
 
+    def test_what_the_schema_does_not_have_is_the_authors_fault(self):
+        for given, words in (((True,), "are numbers"), ((1, False), "are numbers"), ((1, 2, 5), "is a text, not 5"),
+                             ((1, float("inf")), "total is finite"), ((1, float("nan")), "total is finite")):
+            with self.subTest(given), self.assertLogs("mcp_ref", "ERROR") as logs:
+                reply = self.run_tool(lambda ctx: ctx.progress(*given), progressToken="p")  # noqa: B023
+            self.assertTrue(reply.result["isError"])
+            self.assertIn(words, "".join(logs.output))
+
     @proves("PROG-06", "PROG-09")
     def test_nothing_after_the_answer(self):
         kept = []
@@ -141,9 +149,13 @@ class Logs(unittest.TestCase):
         self.assertLess(len(written[10][1]), 1100)
         self.assertEqual(written[11], ("CRITICAL", '"tools/call": again'))
 
-    def test_an_unknown_level_is_the_authors_fault(self):
+    def test_an_unknown_level_or_logger_is_the_authors_fault(self):
         with self.assertLogs("mcp_ref", "ERROR"):
             self.assertTrue(self.logged("debug", ("loud", "x")).result["isError"])
+        for logging in (True, False):
+            with self.assertLogs("mcp_ref", "ERROR") as logs:
+                self.assertTrue(self.logged("debug", ("info", "x", 5), logging=logging).result["isError"])
+            self.assertIn("the logger is a text", "".join(logs.output))
 
     def test_a_flood_is_limited_but_errors_pass(self):
         sent = self.logged("debug", *([("debug", "x")] * 5000 + [("error", "y")])).sent

@@ -6,9 +6,19 @@ import datetime
 import enum
 import logging
 import unittest
-from typing import Dict, List, Literal, Optional, Set
+from typing import Dict, List, Literal, Optional, Set, Union
 
-from mcp_ref import InputRequired, ProtocolError, ResourceNotFound, SchemaError, Server, content, form
+from mcp_ref import (
+    InputRequired,
+    PromptResult,
+    ProtocolError,
+    ResourceNotFound,
+    SchemaError,
+    Server,
+    ToolResult,
+    content,
+    form,
+)
 from mcp_ref.server.resources import ResourceTemplate
 
 from .support import message, post, proves, stdio
@@ -112,6 +122,24 @@ class Lists(unittest.TestCase):
         server.add_resource_template("a://{b}", lambda b: b, name="b", instances=lambda: [
             {"uri": "a://1", "name": "one"}, {"uri": "a://2", "name": "two"}])
         self.assertEqual([entry["name"] for entry in listing(server).result["resources"]], ["first", "two"])
+
+    def test_instances_may_be_async(self):
+        async def instances():
+            return [{"uri": "a://1", "name": "one"}]
+
+        server = Server("one", "1")
+        server.resource("a://{b}", instances=instances)(lambda b: b)
+        self.assertEqual(listing(server).result["resources"], [{"uri": "a://1", "name": "one"}])
+
+    def test_what_cannot_give_instances_is_told_when_it_is_registered(self):
+        async def endless():
+            yield {"uri": "a://1", "name": "one"}
+
+        for instances in (5, [{"uri": "a://1", "name": "one"}], lambda b: [], lambda *, b: [], endless):
+            with self.subTest(repr(instances)), self.assertRaisesRegex(SchemaError, "function without parameters"):
+                Server("one", "1").resource("a://{b}", instances=instances)(lambda b: b)
+        for instances in (list, lambda b=1: [], lambda *b: [], iter([[]]).__next__):
+            Server("one", "1").resource("a://{b}", instances=instances)(lambda b: b)
 
     def test_a_malformed_instance_does_not_lose_the_list(self):
         server = Server("one", "1")
@@ -325,6 +353,18 @@ class Contents(unittest.TestCase):
         self.assertNotIn("mimeType", resource.definition)
         with self.assertRaisesRegex(SchemaError, "two floats"):
             self.annotated(1j, complex)
+
+    def test_what_tools_and_prompts_return_is_no_data(self):
+        for value, place in ((content.text("x"), "content of tools and prompts"),
+                             (content.image(b"x", "image/png"), "content of tools and prompts"),
+                             (ToolResult("x"), "what a tool returns"), (PromptResult("x"), "what a prompt returns")):
+            with self.subTest(repr(value)):
+                with self.assertLogs("mcp_ref", logging.ERROR) as logs:
+                    self.assertEqual(self.returning(value).error["code"], -32603)
+                self.assertIn(f"which is {place}", "".join(logs.output))
+                for annotation in (type(value), List[type(value)], Optional[type(value)], Union[str, type(value)]):
+                    with self.assertRaisesRegex(SchemaError, f"handler: a {type(value).__name__} is {place}"):
+                        self.annotated(value, annotation)
 
     def test_nothing_is_not_found_and_a_forgotten_return_a_fault(self):
         self.assertEqual(self.annotated(None, Optional[Book])[1].error["message"], "Resource not found")

@@ -5,6 +5,7 @@ import unittest
 from typing import Any
 
 from mcp_ref import Context, Server
+from mcp_ref.server.arguments import METHODS
 
 from .support import call, message, stdio
 
@@ -52,6 +53,22 @@ class Arguments(unittest.TestCase):
             self.refused(ValueError, "a rate limit is a number", rate_limits={"tools/call": limit})
         for pair in (5, "public", (1,)):
             self.refused(TypeError, "caching of tools/list is a pair", caching={"tools/list": pair})
+
+    def test_what_would_have_no_effect(self) -> None:
+        pair = (1, "public")
+        self.refused(ValueError, 'caching of "tool/list".*did you mean tools/list', caching={"tool/list": pair})
+        self.refused(ValueError, 'caching of "tools/call".*none of its methods', caching={"tools/call": pair})
+        self.refused(ValueError, 'rate_limits of "tools/cal".*mean tools/call', rate_limits={"tools/cal": 5})
+        self.refused(ValueError, "rate_limits of 5", rate_limits={5: 5})
+        self.refused(TypeError, "rate_limits is a dict by method", rate_limits=5)
+        self.refused(TypeError, "caching is a dict by method", caching=[("tools/list", 5)])
+        for method in METHODS:
+            Server("s", "1", rate_limits={method: 1})
+        self.refused(TypeError, "auth is a ResourceServer, .* verifier", auth=print)
+        self.refused(TypeError, "bus is what has publish and subscribe", bus="/run/bus")
+        for name in ("logging", "legacy_sessions", "input_required_legacy_shim"):
+            for value in ("no", 1, None):
+                self.refused(TypeError, f"{name} is True or False", **{name: value})
 
     def test_an_option_of_the_other_kind_of_resource(self) -> None:
         server = Server("s", "1")

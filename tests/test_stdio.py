@@ -568,7 +568,7 @@ class Subscriptions(StdioCase):
         self.serve(server)
         request = Request(bytes)
         request.cancelled = True
-        made = server.subscriptions.open(1, {"toolsListChanged": True}, ["toolsListChanged"], bool, lambda _: None)
+        made = server.subscriptions.open(1, {"toolsListChanged": True}, [])
         self.running.out.listen(request, made)
         self.assertEqual(len(server.subscriptions), 0)
 

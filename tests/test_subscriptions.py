@@ -106,6 +106,11 @@ class Core(unittest.TestCase):
         self.assertEqual([one["method"].split("/")[1] for one in taken(subscription)],
                          ["tools", "tools", "prompts", "prompts", "resources", "resources"])
 
+    def test_what_is_no_uri_is_not_updated(self):
+        for uri in (None, 5, b"demo://one"):
+            with self.assertRaisesRegex(TypeError, "by its URI, a text"):
+                self.server.notify_resource_updated(uri)
+
     def test_malformed_filters(self):
         for notifications in (None, [], "x", {"toolsListChanged": 1}, {"toolsListChanged": None},
                               {"resourceSubscriptions": "demo://one"}, {"resourceSubscriptions": [1]},

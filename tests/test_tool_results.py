@@ -22,6 +22,7 @@ from typing import (
 from mcp_ref import (
     Context,
     InputRequired,
+    PromptResult,
     SchemaError,
     Server,
     ToolError,
@@ -41,6 +42,10 @@ class Weather:
 
 class Place(TypedDict):
     name: str
+
+
+def tool_result() -> ToolResult:
+    return ToolResult("x")
 
 
 class Pair(NamedTuple):
@@ -205,6 +210,22 @@ class Results(unittest.TestCase):
             made = self.returning(annotation, value)[1]
             self.assertEqual(made["structuredContent"], value)
             self.assertEqual(made["content"][-1], {"type": "text", "text": "y"})
+
+    def test_an_image_is_made_of_octets(self):
+        for make in (content.image, content.audio):
+            self.assertEqual(make(b"x", "a/b")["data"], make(bytearray(b"x"), "a/b")["data"])
+            with self.assertRaisesRegex(TypeError, "of Base64, of base64.b64decode"):
+                make("eA==", "a/b")
+
+    def test_what_resources_and_prompts_return_is_no_data(self):
+        for value, place in ((content.resource_contents("a:b", "x"), "what a resource returns"),
+                             (PromptResult("x"), "what a prompt returns")):
+            with self.assertLogs("mcp_ref", "ERROR"):
+                self.assertIn(f"which is {place}", self.returning(Any, value)[1]["content"][0]["text"])
+            with self.assertRaisesRegex(SchemaError, place):
+                self.returning(type(value), value)
+        with self.assertRaisesRegex(SchemaError, "what a tool returns"):
+            Server("s", "1").prompt(tool_result)
 
     def test_a_promise_that_is_broken_is_told_in_words(self):
         for annotation, value, words in (

@@ -14,6 +14,9 @@ from .errors import HTTPError
 
 RequestId = Union[str, int]
 
+CACHEABLE = ("server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list",
+             "resources/read")
+"""The methods whose results carry caching hints (server/utilities/caching, Cacheable Results)."""
 CREDENTIALS = frozenset(("authorization", "proxy-authorization", "cookie"))
 """The header fields, in lower case, that no handler gets to see."""
 

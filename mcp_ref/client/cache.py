@@ -17,6 +17,7 @@ from collections import OrderedDict
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional
 
 from ..base.meta import LOG_LEVEL, PROGRESS_TOKEN
+from ..base.request import CACHEABLE
 from ..lib.strict_json import decode, encode
 from ..lib.trace_context import TRACE_CONTEXT
 from ..patterns.state_sealer import digest
@@ -26,8 +27,6 @@ from .pages import LISTS, MAX_PAGES, at
 from .responses import INPUT_REQUIRED
 
 READ = "resources/read"
-METHODS = ("server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list", READ)
-"""Those whose results carry caching hints."""
 CHANGED = {LIST_CHANGED["toolsListChanged"]: ("tools/list",), LIST_CHANGED["promptsListChanged"]: ("prompts/list",),
            LIST_CHANGED["resourcesListChanged"]: ("resources/list", "resources/templates/list")}
 """The lists that a notification says have changed."""
@@ -82,7 +81,7 @@ class Cache:
 
         authorization: the header fields that the request would be sent with beside those of the protocol.
         """
-        if method not in METHODS:
+        if method not in CACHEABLE:
             return None
         place = _place(server, method, params, authorization)
         with self._lock:
@@ -105,7 +104,7 @@ class Cache:
         """
         ttl, public = result.get("ttlMs"), result.get("cacheScope") == "public"
         asked = "inputResponses" in params or "requestState" in params or result.get("resultType") == INPUT_REQUIRED
-        if type(ttl) is not int or ttl <= 0 or method not in METHODS or asked:
+        if type(ttl) is not int or ttl <= 0 or method not in CACHEABLE or asked:
             return
         place, octets = _place(server, method, params, authorization), encode(result)
         with self._lock:
@@ -157,7 +156,7 @@ class Share:
 
     def find(self, method: str, params: Mapping[str, Any], deadline: Deadline) -> Optional[Dict[str, Any]]:
         """A fresh result of this request."""
-        if method not in METHODS:
+        if method not in CACHEABLE:
             return None
         return self._cache.get(self._server, method, params, self._authorized(deadline))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import Any, Union
+from typing import Any, Iterable, Union
 
 Octets = Union[bytes, bytearray, memoryview]
 
@@ -33,6 +33,17 @@ def cut(text: str, limit: int) -> str:
 def quoted(value: Any, limit: int = 60) -> str:
     """A value for those who wrote it, or a model: as JSON with real characters, cut off when long."""
     return cut(json.dumps(value, ensure_ascii=False, default=repr), limit)
+
+
+def instead(name: Any, known: Iterable[str], besides: str = "") -> str:
+    """What to tell who wrote a name that is not among those `known`: the one that was meant, or all there are, and what
+    there is `besides`.
+    """
+    import difflib  # only mistakes pay for it
+
+    known = list(known)
+    near = difflib.get_close_matches(str(name), known, 1, 0.5)
+    return f"did you mean {near[0]}?" if near else f"only {', '.join(known)}{besides}"
 
 
 def printable(text: str, keep: str = "") -> str:

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NoReturn, Optional
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NoReturn, Optional, Tuple
 
 from ..base.errors import InvalidParams, SchemaError
 from ..base.log import log
@@ -31,7 +31,7 @@ from ..base.meta import require_capabilities
 from ..lib.strict_json import encode
 from ..lib.text import shown
 from ..lib.uri import is_uri, parsed, percent_decoded
-from .sampling import check_messages, check_sampled
+from .sampling import check_messages, check_params, check_sampled
 from .state_sealer import Claim, StateSealer, digest
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ RESULTS = {ELICITATION: "ElicitResult", SAMPLING: "CreateMessageResult", ROOTS: 
 ACTIONS = ("accept", "decline", "cancel")
 PRIMITIVES = ("string", "number", "integer", "boolean", "array")
 MODES = ("form", "url")
+FORMATS = ("email", "uri", "date", "date-time")
+"""All that a text in a form can be."""
 MAX_ANSWERS = 128 * 1024
 """Octets of the answers that travel on to a further round, as JSON; what a requestState holds is bounded."""
 MAX_ASKED = 1000
@@ -55,9 +57,9 @@ class InputRequired(BaseException):
     """Ends the round: raised by `ctx.elicit` and its like, or returned or raised by a handler itself.
 
     input_requests: key to input request, as `form`, `link`, `sampling` and `roots` make them. request_state: the
-    handler's own state, any JSON value but null, found in `ctx.request_state` next time. It derives from BaseException
-    so that a handler's `except Exception` does not swallow the question; one that a bare except swallows is asked all
-    the same, when the handler ends.
+    handler's own state, any JSON value but null, found in `ctx.request_state` next time, and after rounds that
+    `ctx.elicit` and its like end in between. It derives from BaseException so that a handler's `except Exception` does
+    not swallow the question; one that a bare except swallows is asked all the same, when the handler ends.
 
     Raises TypeError or ValueError for requests that are none, and where there is neither (MRTR-06, MRTR-14).
     """
@@ -102,15 +104,18 @@ def link(message: str, url: str) -> Dict[str, Any]:
 
 
 def sampling(messages: Any, max_tokens: int, **params: Any) -> Dict[str, Any]:
-    """A sampling request (client/sampling). messages: a text, or a list of SamplingMessage objects.
+    """A sampling request (client/sampling). messages: a text, or a list of SamplingMessage objects. params: its further
+    members, by their names on the wire.
 
-    Raises TypeError for a max_tokens that is no whole number.
+    Raises TypeError for a max_tokens that is no whole number, and for a member that there is not.
     """
     if isinstance(max_tokens, bool) or not isinstance(max_tokens, int):
         raise TypeError(f"max_tokens is a whole number, after the messages and before the key, not {max_tokens!r}")
     if isinstance(messages, str):
         messages = [{"role": "user", "content": {"type": "text", "text": messages}}]
-    return {"method": SAMPLING, "params": {"messages": messages, "maxTokens": max_tokens, **params}}
+    params = {"messages": messages, "maxTokens": max_tokens, **params}
+    check_params(params)
+    return {"method": SAMPLING, "params": params}
 
 
 def roots() -> Dict[str, Any]:
@@ -148,6 +153,25 @@ def check_question(key: str, request: Mapping[str, Any]) -> None:
             _check_form(params, params.get("requestedSchema"))
         elif not isinstance(params.get("url"), str) or not is_uri(params["url"]):
             raise ValueError(f"{_named(params)} must have a valid URL, which {shown(params.get('url'))} is not")
+
+
+def check_sent(request: Mapping[str, Any]) -> None:
+    """Raise SchemaError or TypeError for what the schema has not in a question that may otherwise be asked.
+
+    A client may overlook it; a server does not send it.
+    """
+    params = request.get("params") or {}
+    if request["method"] == SAMPLING:
+        check_params(params)
+    elif request["method"] == ELICITATION and params.get("mode", "form") == "form":
+        for name, field in params["requestedSchema"].get("properties", {}).items():
+            if field.get("format", FORMATS[0]) not in FORMATS:
+                raise SchemaError(f"the format of field {shown(name)} of {_named(params)} is {', '.join(FORMATS)}, or "
+                                  f"none, not {shown(field['format'])}")
+            values = [*field.get("enum", ()), *([field["default"]] if "default" in field else [])]
+            if any(_compiled(field).errors(value) for value in values):
+                raise SchemaError(f"field {shown(name)} of {_named(params)} has a default or a choice that it does "
+                                  "not allow")
 
 
 def _named(params: Mapping[str, Any]) -> str:
@@ -297,8 +321,8 @@ class Round:
             found = None
         return None if found is None else found[1]
 
-    def ask_one(self, question: Dict[str, Any], key: Optional[str] = None) -> Dict[str, Any]:
-        """The answer to a question; raises InputRequired until it is there.
+    def ask_one(self, question: Dict[str, Any], key: Optional[str] = None) -> Tuple[str, Dict[str, Any]]:
+        """The key and the answer of a question; raises InputRequired until it is there.
 
         A question without a key is given one: at each attempt the same for the same question, asked as often.
         """
@@ -307,7 +331,7 @@ class Round:
             count = self._repeats[mark] = self._repeats.get(mark, 0) + 1
             key = f"{mark[:16]}-{count}"
         answer = self._answer(key, question, mark)
-        return self._open({key: question}) if answer is None else answer
+        return (key, answer) if answer is not None else self._open({key: question})
 
     def ask(self, questions: Mapping[str, Dict[str, Any]]) -> Dict[str, Any]:
         """Key to answer once all of `questions` are answered; until then raises InputRequired with those still open."""
@@ -348,13 +372,17 @@ class Round:
         requests = {**self.open, **required.input_requests}
         for key, request in requests.items():
             check_question(key, request)
+            check_sent(request)
         require_capabilities(capabilities, [needed_capability(request) for request in requests.values()])
         if self._stateless and not self._unasked and any(key in self._given for key in requests):
             raise InvalidParams("Invalid params: retry must carry the requestState returned with input_required")
         gathered = {key: answer for key, answer in self._gathered.items() if key not in requests}
         if gathered and len(encode([answer for _, answer in gathered.values()])) > MAX_ANSWERS:
             raise InvalidParams(f"Invalid params: inputResponses exceed {MAX_ANSWERS} octets in all rounds together")
-        content = [self.number + 1, gathered, requests, required.request_state]
+        state = required.request_state
+        if state is None and required.input_requests.keys() <= self.open.keys():
+            state = self.state  # which `ctx.elicit` and its like, asking in between, say nothing of
+        content = [self.number + 1, gathered, requests, state]
         result: Dict[str, Any] = {"resultType": "input_required",
                                   "requestState": self._sealer.seal(self._claim, content)}
         if requests:

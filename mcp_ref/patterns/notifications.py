@@ -47,8 +47,13 @@ class Progress:
 
     def report(self, progress: float, total: Optional[float] = None, message: Optional[str] = None) -> None:
         """Send notifications/progress, unless there is no token, no increase, or too much was sent already."""
-        if not all(isinstance(each, (int, float)) for each in (progress, 0 if total is None else total)):
+        if not all(isinstance(each, (int, float)) and not isinstance(each, bool)
+                   for each in (progress, 0 if total is None else total)):
             raise TypeError(f"progress and total are numbers, not {progress!r} and {total!r}")
+        if total is not None and not -math.inf < total < math.inf:
+            raise ValueError(f"a total is finite, or left out where it is not known, not {total!r}")
+        if not isinstance(message, (str, type(None))):
+            raise TypeError(f"the message of a progress is a text, not {shown(message)}")
         send = self._request.notify
         if self._token is None or send is None or not self._request.progress < progress < math.inf:
             return
@@ -83,9 +88,11 @@ class RequestLog:
         self._bucket = TokenBucket(BURST, PER_SECOND)
 
     def send(self, level: str, data: Any, logger: Optional[str] = None) -> None:
-        """level: one of the eight of RFC 5424. data: any JSON value, without secrets. Raises ValueError."""
+        """level: one of the eight of RFC 5424. data: any JSON value, without secrets. Raises ValueError, TypeError."""
         if level not in LOG_LEVELS:
             raise ValueError(f"a log level is one of {', '.join(LOG_LEVELS)}, not {level!r}")
+        if not isinstance(logger, (str, type(None))):
+            raise TypeError(f"the logger is a text that names it, not {shown(logger)}")
         if not self._declared:
             advise()
             text = data[:LONGEST] if isinstance(data, str) else shown(data, LONGEST)

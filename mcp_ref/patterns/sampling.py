@@ -5,15 +5,34 @@ Implements SAMP-12 to SAMP-18, SAMP-22, SAMP-26, SAMP-27.
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Set
+from typing import Any, Dict, List, Mapping, Set, Tuple, Union
 
-from ..lib.text import shown
+from ..lib.text import instead, shown
 
 ROLES = ("user", "assistant")
 _BLOCKS: Dict[str, Dict[str, type]] = {
     "text": {"text": str}, "image": {"data": str, "mimeType": str}, "audio": {"data": str, "mimeType": str},
     "tool_use": {"id": str, "name": str, "input": dict}, "tool_result": {"toolUseId": str, "content": list}}
 """The kinds of content block that the schema has for a sampling message, and the members that each must have."""
+
+_PARAMS: Dict[str, Union[type, Tuple[type, ...]]] = {
+    "messages": object, "maxTokens": int, "systemPrompt": str, "temperature": (int, float), "stopSequences": list,
+    "modelPreferences": dict, "includeContext": str, "metadata": dict, "tools": list, "toolChoice": dict, "_meta": dict}
+"""What a sampling request can have; the messages are told of in words of their own."""
+
+
+def check_params(params: Mapping[str, Any]) -> None:
+    """Raise TypeError for a member that no sampling request has, or of another kind than the schema says, and for none
+    of maxTokens.
+    """
+    if "maxTokens" not in params:
+        raise TypeError("a sampling request must have maxTokens")
+    for name, value in params.items():
+        kind = _PARAMS.get(name)
+        if kind is None:
+            raise TypeError(f"a sampling request has no {name}, {instead(name, _PARAMS)}")
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise TypeError(f"{name} of a sampling request cannot be {shown(value)}")
 
 
 def check_messages(messages: Any) -> None:

@@ -10,7 +10,7 @@ makes the subscription known to `publish`, so that it comes first and nothing af
 from __future__ import annotations
 
 import threading
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 from ..base.errors import InvalidParams, TooManySubscriptions
 from ..base.meta import SUBSCRIPTION_ID, stamped
@@ -26,6 +26,8 @@ MAX_URIS = 1000
 MAX_QUEUED = 256 * 1024
 MAX_FILTER = 192 * 1024
 """Octets of the URIs asked for: they are matched, kept, and with an id of MAX_ID queued as the acknowledgment."""
+MAX_FILTERS = 64 * 1024 * 1024
+"""Octets of all the acknowledgments of what is open, and so of the URIs that are kept."""
 MAX_ID = 1024
 """Octets of the id of a subscription, which each of its notifications repeats."""
 
@@ -40,13 +42,12 @@ class Subscription:
     expires: when the token that it was opened with is over, in seconds since the epoch; the transport ends it then.
     """
 
-    __slots__ = ("id", "tag", "honoured", "methods", "uris", "templates", "wake", "overrun", "ended", "expires", "_hub",
+    __slots__ = ("id", "tag", "methods", "uris", "templates", "wake", "overrun", "ended", "expires", "_hub",
                  "_queue", "_size")
 
     def __init__(self, hub: "Subscriptions", id: RequestId, honoured: Dict[str, Any], templates: List[Matches]) -> None:
         self.id = id
         self.tag = encode(id)
-        self.honoured = honoured
         self.methods = frozenset(method for name, method in LIST_CHANGED.items() if name in honoured)
         self.uris = frozenset(honoured.get("resourceSubscriptions", ()))
         self.templates = templates
@@ -103,7 +104,7 @@ class Subscription:
 
     def _leave(self) -> None:
         """Be ended; called with the hub's lock held."""
-        self._hub.streams.pop(self, None)
+        self._hub.kept -= self._hub.streams.pop(self, 0)
         self.ended = True
 
 
@@ -117,30 +118,30 @@ class Subscriptions:
         self.limit = limit
         self.lock = threading.Lock()
         self.server_info = server_info
-        self.streams: Dict[Subscription, None] = {}
+        self.streams: Dict[Subscription, int] = {}  # to the octets of its acknowledgment
+        self.kept = 0
         self.hear: Callable[[str, Optional[str]], None] = lambda method, uri: None
 
     def __len__(self) -> int:
         return len(self.streams)
 
-    def open(self, id: RequestId, requested: Any, supported: Sequence[str], known: Callable[[str], bool],
-             template: Callable[[str], Optional[Matches]]) -> Subscription:
-        """A subscription whose first message is the acknowledgment of what of `requested` is honoured.
+    def open(self, id: RequestId, honoured: Dict[str, Any], templates: List[Matches]) -> Subscription:
+        """A subscription whose first message is the acknowledgment of what is honoured of the filter that was sent.
 
-        supported: the members of the filter that this server can honour. known: whether a URI is, or may become, one
-        of its resources. template: what matches the URIs of a template of its, given by its text; the same one
-        whenever it is asked. Raises InvalidParams, and TooManySubscriptions beyond the limit.
+        templates: what matches the URIs of those that stand in it by their text; one for all subscriptions that share
+        it. Raises InvalidParams, and TooManySubscriptions beyond the limit or MAX_FILTERS.
         """
         if len(encode(id)) > MAX_ID:
             raise InvalidParams(f"Invalid params: the id of a subscription has at most {MAX_ID} octets")
-        honoured, templates = _honoured(requested, supported, known, template)
         made = Subscription(self, id, honoured, templates)
         before, after = _around_the_id(ACKNOWLEDGED, {"notifications": honoured})
+        first = before + made.tag + after
         with self.lock:
-            if len(self.streams) >= self.limit:
+            if len(self.streams) >= self.limit or self.kept + len(first) > MAX_FILTERS:
                 raise TooManySubscriptions(self.limit)
-            made.queue(before + made.tag + after)
-            self.streams[made] = None
+            made.queue(first)
+            self.streams[made] = len(first)
+            self.kept += len(first)
         return made
 
     def publish(self, method: str, uri: Optional[str] = None) -> None:
@@ -159,34 +160,3 @@ def _around_the_id(method: str, params: Mapping[str, Any]) -> Tuple[bytes, bytes
     message = {"jsonrpc": "2.0", "method": method, "params": {"_meta": {SUBSCRIPTION_ID: None}, **params}}
     before, name, after = encode(message).partition(encode(SUBSCRIPTION_ID) + b":")
     return before + name, after[len(b"null"):]
-
-
-def _honoured(requested: Any, supported: Sequence[str], known: Callable[[str], bool],
-              template: Callable[[str], Optional[Matches]]) -> Tuple[Dict[str, Any], List[Matches]]:
-    if not isinstance(requested, dict):
-        raise InvalidParams("Invalid params: params.notifications is required and must be an object")
-    honoured: Dict[str, Any] = {}
-    templates: List[Matches] = []
-    for name in LIST_CHANGED:
-        if not isinstance(requested.get(name, False), bool):
-            raise InvalidParams(f"Invalid params: params.notifications.{name} must be a boolean")
-        if requested.get(name) and name in supported:
-            honoured[name] = True
-    if "resourceSubscriptions" in requested:
-        uris = _uris(requested["resourceSubscriptions"])
-        if "resourceSubscriptions" in supported:
-            found = {uri: template(uri) for uri in uris}
-            templates.extend(matches for matches in found.values() if matches is not None)
-            granted = [uri for uri in uris if found[uri] is not None or known(uri)]
-            if granted:
-                honoured["resourceSubscriptions"] = granted
-    return honoured, templates
-
-
-def _uris(value: Any) -> Iterable[str]:
-    if not isinstance(value, list) or not all(isinstance(uri, str) for uri in value):
-        raise InvalidParams("Invalid params: params.notifications.resourceSubscriptions must be an array of strings")
-    if len(value) > MAX_URIS or len(encode(value)) > MAX_FILTER:
-        raise InvalidParams(f"Invalid params: at most {MAX_URIS} resourceSubscriptions in one subscription, of at most "
-                            f"{MAX_FILTER} octets together")
-    return list(dict.fromkeys(value))

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
+from ..base.request import CACHEABLE
 from ..lib.strict_json import encode
-from ..lib.text import shown
+from ..lib.text import instead, shown
 from ..lib.uri import is_uri
 from ..patterns.state_sealer import StateSealer, random_key
 from .content import check_icons
+
+METHODS = (*CACHEABLE, "tools/call", "prompts/get", "completion/complete", "subscriptions/listen", "initialize", "ping",
+           "logging/setLevel", "resources/subscribe", "resources/unsubscribe")
+"""All that a client can ask, of whatever era."""
 
 
 def text_or_none(name: str, value: Any) -> Optional[str]:
@@ -34,6 +39,29 @@ def whole(name: str, value: int, least: int) -> int:
     if value < least:
         raise ValueError(f"{name} is {least} or more, not {value}")
     return value
+
+
+def flag(name: str, value: Any) -> bool:
+    """`value`, True or False. Raises TypeError."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} is True or False, not {shown(value)}")
+    return value
+
+
+def having(name: str, value: Any, what: str, *members: str) -> None:
+    """Raise TypeError for a `value` that is neither None nor `what` has these members."""
+    if value is not None and not all(hasattr(value, member) for member in members):
+        raise TypeError(f"{name} is {what}, not {value!r}")
+
+
+def by_method(name: str, given: Any, known: Sequence[str]) -> Mapping[str, Any]:
+    """`given`, a mapping whose keys are `known` methods. Raises TypeError, ValueError for what would have no effect."""
+    if not isinstance(given, Mapping):
+        raise TypeError(f"{name} is a dict by method, as {{{known[0]!r}: …}}, not {shown(given)}")
+    for method in given:
+        if method not in known:
+            raise ValueError(f"{name} of {shown(method)}, which is none of its methods: {instead(method, known)}")
+    return given
 
 
 def server_info(*, icons: Any, **members: Any) -> Dict[str, Any]:

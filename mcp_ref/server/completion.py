@@ -7,40 +7,18 @@ from __future__ import annotations
 
 import inspect
 from itertools import islice
-from typing import Any, Callable, Dict, List, Mapping, Optional, Protocol, Sequence, Sized, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sized
 
 from ..authorization.scopes import permit
 from ..base.errors import InvalidParams, SchemaError
 from ..base.request import Request
 from ..lib.text import shown
-from .invoke import Asks, run
+from .definitions import Completer, Registered
+from .invoke import run
 from .signature import handler, invoke, parameters
 from .state import State
 
 MAX_VALUES = 100
-
-Completer = Callable[[Any, str, Dict[str, str]], Any]
-"""What suggests: given the Context, the text typed so far, and the other arguments so far."""
-
-
-class Completable(Protocol):
-    """What has arguments that can be completed: a prompt or a resource template."""
-
-    key: str
-    scopes: Tuple[str, ...]
-    completers: Dict[str, Completer]
-
-    @property
-    def arguments(self) -> Sequence[str]:
-        """Their names."""
-
-
-class CompletableTemplate(Completable, Protocol):
-    """One that stands for all URIs that it matches."""
-
-    def match(self, uri: str) -> Optional[Dict[str, Any]]:
-        """The arguments in `uri`; None where it is none of this template."""
-
 
 def completer(function: Callable[..., Any]) -> Completer:
     """The Completer that calls `function` with as much as it takes.
@@ -97,8 +75,7 @@ def _chooser(allowed: List[str]) -> Completer:
     return suggest
 
 
-def register(found: Optional[Completable], target: str, argument: str,
-             function: Callable[..., Any]) -> None:
+def register(found: Optional[Registered], target: str, argument: str, function: Callable[..., Any]) -> None:
     """Let `function` complete an argument of what is called `target`. Raises SchemaError, ValueError."""
     if found is None:
         raise ValueError(f"there is no prompt or resource template {target} to complete arguments of")
@@ -109,9 +86,7 @@ def register(found: Optional[Completable], target: str, argument: str,
 
 def advertise(state: State, methods: Dict[str, Any], capabilities: Dict[str, Any]) -> None:
     """Add the capability and the method of this page, if anything can be completed (COMP-02, COMP-03)."""
-    completed = [prompt.completers for prompt in state.prompts.values()]
-    completed += [template.completers for template in state.resource_templates.values()]
-    if any(completed):
+    if any(item.completers for item in (*state.prompts.values(), *state.resource_templates.values())):
         capabilities["completions"] = {}
         methods["completion/complete"] = complete
 
@@ -124,10 +99,7 @@ def complete(state: State, request: Request) -> Dict[str, Any]:
     referred = find(state, _member(request.params, "ref", dict, "params"))
     permit(state.auth, request, referred.scopes)
     handler = check(referred, request.params)
-    value = run(state, request, handler)
-    if isinstance(value, Asks):
-        raise TypeError(f"a completer of {referred.key} asks; only tools, prompts and resources can")
-    return finish(value)
+    return finish(run(state, request, handler))
 
 
 def _member(values: Mapping[str, Any], name: str, kind: type, where: str) -> Any:
@@ -138,24 +110,23 @@ def _member(values: Mapping[str, Any], name: str, kind: type, where: str) -> Any
     return value
 
 
-def find(state: State, ref: Mapping[str, Any]) -> Completable:
+def find(state: State, ref: Mapping[str, Any]) -> Registered:
     """What `ref` names. A URI stands for the template that it matches, unless it is that of a resource."""
     if ref.get("type") == "ref/prompt":
-        prompt: Completable = state.prompts.find(_member(ref, "name", str, "ref"))
+        prompt: Registered = state.prompts.find(_member(ref, "name", str, "ref"))
         return prompt
     if ref.get("type") != "ref/resource":
         raise InvalidParams("Invalid params: ref.type must be ref/prompt or ref/resource")
     uri = _member(ref, "uri", str, "ref")
-    templates: Mapping[str, CompletableTemplate] = state.resource_templates
-    if uri in templates:
-        return templates[uri]
-    for template in templates.values() if uri not in state.resources else ():
-        if template.match(uri) is not None:
-            return template
-    raise InvalidParams(f"Invalid params: unknown resource template {shown(uri)}", {"uri": uri})
+    template: Optional[Registered] = state.resource_templates.get(uri)
+    if template is None and uri not in state.resources:
+        template = next((each for each in state.resource_templates.values() if each.match(uri) is not None), None)
+    if template is None:
+        raise InvalidParams(f"Invalid params: unknown resource template {shown(uri)}", {"uri": uri})
+    return template
 
 
-def check(referred: Completable, params: Mapping[str, Any]) -> Callable[[Any], Any]:
+def check(referred: Registered, params: Mapping[str, Any]) -> Callable[[Any], Any]:
     """What suggests values for the argument that `params` name. Raises InvalidParams."""
     argument = _member(params, "argument", dict, "params")
     name, value = _member(argument, "name", str, "argument"), _member(argument, "value", str, "argument")
@@ -178,6 +149,8 @@ def finish(values: Any) -> Dict[str, Any]:
     """The CompleteResult: at most MAX_VALUES, the total where it is known, and whether there are more."""
     if isinstance(values, (str, bytes)):
         raise TypeError("a completer returns several texts, not one")
+    if isinstance(values, Mapping):
+        raise TypeError("a completer returns a list of texts, not a dict")
     taken = list(islice(values, MAX_VALUES + 1))
     if not all(isinstance(value, str) for value in taken):
         raise TypeError("a completer returns texts only")

@@ -6,13 +6,12 @@ keywords. A plain dict that a handler returns is data, whatever its members are 
 
 from __future__ import annotations
 
-import difflib
 import re
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, ClassVar, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ..base.meta import checked_meta
 from ..lib.strict_json import check_json
-from ..lib.text import Octets, base64_text, is_base64, shown
+from ..lib.text import Octets, base64_text, instead, is_base64, shown
 from ..lib.uri import is_uri
 from ..patterns.sampling import ROLES
 
@@ -21,12 +20,23 @@ _MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[Z
 _ICON = re.compile(r"(?:https?|data):", re.IGNORECASE)
 _SIZE = re.compile(r"[1-9]\d*x[1-9]\d*|any", re.ASCII)
 
-class Block(Dict[str, Any]):
+
+class Sent:
+    """What goes on the wire as it stands, where a feature has a place for it, and is data for none. place: where."""
+
+    place: ClassVar[str]
+
+
+class Block(Dict[str, Any], Sent):
     """A content block, told by its class from data that looks like one."""
 
+    place = "content of tools and prompts"
 
-class Contents(Dict[str, Any]):
+
+class Contents(Dict[str, Any], Sent):
     """The contents of one resource, told by its class from data that looks like it."""
+
+    place = "what a resource returns"
 
 
 def text(value: str, **members: Any) -> Block:
@@ -35,13 +45,19 @@ def text(value: str, **members: Any) -> Block:
 
 
 def image(data: Octets, mime_type: str, **members: Any) -> Block:
-    """An image block from octets and their media type."""
-    return Block(type="image", data=base64_text(data), mimeType=mime_type, **members)
+    """An image block from octets and their media type. Raises TypeError for a text."""
+    return Block(type="image", data=_base64(data), mimeType=mime_type, **members)
 
 
 def audio(data: Octets, mime_type: str, **members: Any) -> Block:
-    """An audio block from octets and their media type."""
-    return Block(type="audio", data=base64_text(data), mimeType=mime_type, **members)
+    """An audio block from octets and their media type. Raises TypeError for a text."""
+    return Block(type="audio", data=_base64(data), mimeType=mime_type, **members)
+
+
+def _base64(data: Octets) -> str:
+    if isinstance(data, str):
+        raise TypeError("an image or audio is made of octets, not of a text; of Base64, of base64.b64decode(…)")
+    return base64_text(data)
 
 
 def resource_link(uri: str, name: str, **members: Any) -> Block:
@@ -101,18 +117,6 @@ def check_text(value: Any) -> None:
             raise ValueError("a text holds an unpaired surrogate") from None
 
 
-def check_flag(value: Any) -> None:
-    """True or False."""
-    if not isinstance(value, bool):
-        raise ValueError(f"it must be True or False, not {shown(value)}")
-
-
-def check_size(value: Any) -> None:
-    """A number of octets."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError(f"it must be a number of octets, 0 or more, not {shown(value)}")
-
-
 def check_meta(value: Any) -> None:
     """A `_meta`: an object with well-formed keys and values of JSON."""
     if not isinstance(value, Mapping):
@@ -121,43 +125,42 @@ def check_meta(value: Any) -> None:
     check_json(value)
 
 
-def _check_audience(value: Any) -> None:
-    if not isinstance(value, (list, tuple)) or not all(role in ROLES for role in value):
-        raise ValueError(f"it must be a list of user and assistant, not {shown(value)}")
-
-
-def _check_priority(value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
-        raise ValueError(f"it must be a number from 0 to 1, not {shown(value)}")
-
-
-def _check_moment(value: Any) -> None:
-    if not isinstance(value, str) or not _MOMENT.fullmatch(value):
-        raise ValueError(f"it must be a text such as 2026-07-28T09:30:00Z, not {shown(value)}")
-
-
 def _check_icon(value: Any) -> None:
     check_uri(value)
     if not _ICON.match(value):
         raise ValueError(f"an icon is an http, https or data URI, not {shown(value)}")
 
 
-def _check_theme(value: Any) -> None:
-    if value not in ("light", "dark"):
-        raise ValueError(f"it must be light or dark, not {shown(value)}")
+def _must(be: str, good: Callable[[Any], Any]) -> Callable[[Any], None]:
+    def check(value: Any) -> None:
+        if not good(value):
+            raise ValueError(f"it must be {be}, not {shown(value)}")
+    return check
 
 
-def _check_sizes(value: Any) -> None:
-    if not isinstance(value, (list, tuple)) or not all(isinstance(size, str) and _SIZE.fullmatch(size)
-                                                       for size in value):
-        raise ValueError(f"it must be a list such as ['48x48', 'any'], not {shown(value)}")
+def _is_number(value: Any, kind: Union[type, Tuple[type, ...]] = (int, float)) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
 
+
+def _is_list(value: Any, good: Callable[[Any], Any]) -> bool:
+    return isinstance(value, (list, tuple)) and all(good(each) for each in value)
+
+
+check_flag = _must("True or False", lambda value: isinstance(value, bool))
+check_size = _must("a number of octets, 0 or more", lambda value: _is_number(value, int) and value >= 0)
 
 Rules = Mapping[str, Callable[[Any], None]]
-ANNOTATIONS: Rules = {"audience": _check_audience, "priority": _check_priority, "lastModified": _check_moment}
+ANNOTATIONS: Rules = {
+    "audience": _must("a list of user and assistant", lambda value: _is_list(value, ROLES.__contains__)),
+    "priority": _must("a number from 0 to 1", lambda value: _is_number(value) and 0 <= value <= 1),
+    "lastModified": _must("a text such as 2026-07-28T09:30:00Z",
+                          lambda value: isinstance(value, str) and _MOMENT.fullmatch(value))}
 TOOL_ANNOTATIONS: Rules = {"title": check_text, **dict.fromkeys(
     ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"), check_flag)}
-_ICON_MEMBERS: Rules = {"src": _check_icon, "mimeType": check_media_type, "sizes": _check_sizes, "theme": _check_theme}
+_ICON_MEMBERS: Rules = {
+    "src": _check_icon, "mimeType": check_media_type, "theme": _must("light or dark", ("light", "dark").__contains__),
+    "sizes": _must("a list such as ['48x48', 'any']", lambda value: _is_list(
+        value, lambda size: isinstance(size, str) and _SIZE.fullmatch(size)))}
 
 
 def check_known(what: str, value: Any, rules: Rules, required: Sequence[str] = ()) -> None:
@@ -166,9 +169,8 @@ def check_known(what: str, value: Any, rules: Rules, required: Sequence[str] = (
         raise ValueError(f"{what} must be a dict, not {shown(value)}")
     for name in value:
         if name not in rules:
-            near = difflib.get_close_matches(str(name), rules, 1, 0.5)
-            raise ValueError(f"{what} cannot have {shown(name)}" + (f", did you mean {near[0]}?" if near else
-                             f", only {', '.join(rules)}; what is your own goes into meta"))
+            raise ValueError(f"{what} cannot have {shown(name)}, "
+                             + instead(name, rules, "; what is your own goes into meta"))
     _check_members(what, value, rules, required)
 
 
@@ -201,14 +203,14 @@ def check_contents(value: Any) -> None:
     """The contents of one resource: its URI, and either text or blob."""
     if not isinstance(value, Mapping) or ("text" in value) == ("blob" in value):
         raise ValueError("the contents of a resource are a dict with either text or blob")
-    _check_members("the contents of a resource", value, {
-        "uri": check_uri, "mimeType": check_media_type, "text": check_text, "blob": check_base64,
-        "_meta": check_meta, "annotations": check_annotations}, ("uri",))
-    _check_rest(value, ("uri", "mimeType", "text", "blob", "_meta", "annotations"))
+    _check_whole("the contents of a resource", value, {
+        "uri": check_uri, "mimeType": check_media_type, "text": check_text, "blob": check_base64, **_SHARED}, ("uri",))
 
 
-def _check_rest(value: Mapping[str, Any], known: Sequence[str]) -> None:
-    rest = {name: member for name, member in value.items() if name not in known}
+def _check_whole(what: str, value: Mapping[str, Any], rules: Rules, required: Sequence[str], checked: str = "") -> None:
+    """Members by `rules`; whatever else there is, but for the one that is `checked`, must be JSON."""
+    _check_members(what, value, rules, required)
+    rest = {name: member for name, member in value.items() if name not in rules and name != checked}
     if rest:
         check_json(rest)
 
@@ -229,18 +231,14 @@ def check_block(value: Any) -> None:
     kind = value.get("type") if isinstance(value, Mapping) else None
     if not isinstance(kind, str) or kind not in _KINDS:
         raise ValueError(f"a content block is a text or of type {', '.join(_KINDS)}, not {shown(value)}")
-    rules = _KINDS[kind]
-    _check_members(f"the {kind} block", value, rules, _REQUIRED[kind])
-    _check_rest(value, ("type", *rules))
+    _check_whole(f"the {kind} block", value, _KINDS[kind], _REQUIRED[kind], "type")
 
 
 def check_resource(value: Any) -> None:
     """The definition of a resource, as it is listed."""
     if not isinstance(value, Mapping):
         raise ValueError(f"the definition of a resource must be a dict, not {shown(value)}")
-    rules = _KINDS["resource_link"]
-    _check_members("the definition of a resource", value, rules, _REQUIRED["resource_link"])
-    _check_rest(value, tuple(rules))
+    _check_whole("the definition of a resource", value, _KINDS["resource_link"], _REQUIRED["resource_link"])
 
 
 def content_blocks(value: Any) -> List[Dict[str, Any]]:

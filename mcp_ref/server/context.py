@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from copy import deepcopy
+from functools import cached_property
 from types import MappingProxyType
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Type, TypeVar, overload
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple, Type, TypeVar, overload
 
 from ..base.meta import CLIENT_INFO
 from ..base.request import CREDENTIALS, Request, RequestId
@@ -34,9 +35,7 @@ class Context:
     def __init__(self, request: Request, attempt: "mrtr.Round", logs: bool = True) -> None:
         self._request = request
         self._round = attempt
-        self._progress: Optional[Progress] = None
         self._logs = logs
-        self._log: Optional[RequestLog] = None
         self._sending = threading.Lock()
 
     @property
@@ -102,7 +101,7 @@ class Context:
 
     @property
     def request_state(self) -> Any:
-        """The handler's own state from the InputRequired of the last round; None in the first."""
+        """The handler's own state from its last InputRequired; None in the first round."""
         return self._round.state
 
     answers, state = input_responses, request_state
@@ -119,8 +118,9 @@ class Context:
         """
         return deepcopy(self._round.ask(questions))
 
-    def _ask_one(self, question: Dict[str, Any], key: Optional[str]) -> Any:
-        return deepcopy(self._round.ask_one(question, key))
+    def _ask_one(self, question: Dict[str, Any], key: Optional[str]) -> Tuple[str, Any]:
+        key, answer = self._round.ask_one(question, key)
+        return key, deepcopy(answer)
 
     @overload
     def elicit(self, message: str, fields: Mapping[str, Any], key: Optional[str] = None,
@@ -143,31 +143,38 @@ class Context:
         if isinstance(fields, str):  # key, message, fields: the order of 0.1.0
             key, message, fields = message, fields, key
         asked = shape(message, fields, required)
-        return answered(key or "", self._ask_one(asked.question, key), asked)
+        key, answer = self._ask_one(asked.question, key)
+        return answered(key, answer, asked)
 
     def elicit_url(self, message: str, url: str, key: Optional[str] = None) -> Elicited[Any]:
         """Ask the user to open a URL; accepting says that the user agreed to, not that it is done."""
-        return Elicited(self._ask_one(mrtr.link(message, url), key))
+        return Elicited(self._ask_one(mrtr.link(message, url), key)[1])
 
     def sample(self, messages: Any, max_tokens: int, key: Optional[str] = None, **params: Any) -> Dict[str, Any]:
         """Have the client's model complete `messages` (a text or SamplingMessages); returns a CreateMessageResult.
 
         params: further members of the request, such as systemPrompt, temperature or tools (client/sampling).
         """
-        result: Dict[str, Any] = self._ask_one(mrtr.sampling(messages, max_tokens, **params), key)
+        result: Dict[str, Any] = self._ask_one(mrtr.sampling(messages, max_tokens, **params), key)[1]
         return result
 
     def list_roots(self, key: Optional[str] = None) -> List[Dict[str, Any]]:
         """The client's roots, objects with `uri` and perhaps `name`."""
-        listed: List[Dict[str, Any]] = self._ask_one(mrtr.roots(), key)["roots"]
+        listed: List[Dict[str, Any]] = self._ask_one(mrtr.roots(), key)[1]["roots"]
         return listed
+
+    @cached_property
+    def _progress(self) -> Progress:
+        return Progress(self._request)
+
+    @cached_property
+    def _log(self) -> RequestLog:
+        return RequestLog(self._request, self._logs)
 
     def progress(self, progress: float, total: Optional[float] = None, message: Optional[str] = None) -> None:
         """Report progress, if the client asked for it, from any thread; what does not increase is not sent."""
         self.check_cancelled()
         with self._sending:
-            if self._progress is None:
-                self._progress = Progress(self._request)
             self._progress.report(progress, total, message)
 
     def log(self, level: str, data: Any, logger: Optional[str] = None) -> None:
@@ -177,8 +184,6 @@ class Context:
         """
         self.check_cancelled()
         with self._sending:
-            if self._log is None:
-                self._log = RequestLog(self._request, self._logs)
             self._log.send(level, data, logger)
 
     def close_stream(self) -> None:

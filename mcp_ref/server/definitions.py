@@ -29,6 +29,9 @@ from .content import check_icons, check_meta, check_text
 from .returned import promised
 from .signature import doc_of, handler, invoke, name_of, signature
 
+Completer = Callable[[Any, str, Dict[str, str]], Any]
+"""What suggests values: given the Context, the text typed so far, and the other arguments so far."""
+
 
 class Registered:
     """What tools, prompts, resources and resource templates share: a handler, and its definition as listed.
@@ -45,6 +48,10 @@ class Registered:
     """The classes of what may be returned that speak for themselves; all else is data."""
     lists = False
     """Whether a list of texts does."""
+    arguments: Sequence[str] = ()
+    """The names of those that can be completed."""
+    completers: Mapping[str, Completer] = {}
+    """What suggests their values."""
 
     def __init__(self, function: Callable[..., Any], schema: Optional[Dict[str, Any]] = None, /, *,
                  name: Optional[str] = None, title: Optional[str] = None, description: Optional[str] = None,

@@ -31,13 +31,17 @@ def shape(message: str, fields: Any, required: Optional[Iterable[str]] = None) -
 
     A dataclass or TypedDict has a field for each of its members; bool, int, float, str, an Enum, a Literal or a list of
     the last two is a form of one field named `value`. A member that is Optional, or has a default, may be left out.
-    required: names that must be answered, all of them by default. Raises SchemaError for a type without a schema.
+    required: which of a dict of fields must be answered, all of them by default. Raises SchemaError for a type without
+    a schema, and for `required` beside a type or a whole schema.
     """
     if isinstance(fields, Mapping):
         return Shape(_question(message, _object(fields, required)), lambda content: content)
     if not isinstance(fields, type) and typing.get_origin(fields) is None:
         raise SchemaError(f"the fields of a form are a dict of them, or a type such as a dataclass or a Literal, not "
                           f"{fields!r}")
+    if required is not None:
+        raise SchemaError("required goes with a dict of fields; of a type, what is Optional or has a default can be "
+                          "left out")
     made = typed(fields, "the fields of a form")
     if "properties" not in made.schema:
         field, optional = _flat(made.schema)
@@ -47,7 +51,7 @@ def shape(message: str, fields: Any, required: Optional[Iterable[str]] = None) -
     needed = made.schema.get("required", [])
     absent = {name: None for name, (_, optional) in flat.items() if optional and name in needed}
     schema = {"type": "object", "properties": {name: field for name, (field, _) in flat.items()},
-              "required": [name for name in (needed if required is None else required) if name not in absent]}
+              "required": [name for name in needed if name not in absent]}
     return Shape(_question(message, schema), lambda content: made.convert({**absent, **content}))
 
 
@@ -57,6 +61,8 @@ def _question(message: str, schema: Dict[str, Any]) -> Dict[str, Any]:
 
 def _object(fields: Mapping[str, Any], required: Optional[Iterable[str]]) -> Dict[str, Any]:
     if fields.get("type") == "object" and isinstance(fields.get("properties"), Mapping):
+        if required is not None:
+            raise SchemaError("required is a member of the whole schema that was given")
         return dict(fields)
     for name, field in fields.items():
         if not isinstance(field, Mapping):
@@ -66,11 +72,17 @@ def _object(fields: Mapping[str, Any], required: Optional[Iterable[str]]) -> Dic
 
 
 def _flat(schema: Dict[str, Any]) -> Tuple[Dict[str, Any], bool]:
-    """The schema of a field, which is never null but left out, and whether it may be."""
+    """The schema of a field, which is never null but left out, and whether it may be.
+
+    No form has the format of a time or a UUID; their type reads the answer.
+    """
     options = [option for option in schema.get("anyOf", ()) if option != NULL]
-    if len(options) == 1:
-        return {**options[0], **{name: member for name, member in schema.items() if name != "anyOf"}}, True
-    return schema, False
+    optional = len(options) == 1
+    if optional:
+        schema = {**options[0], **{name: member for name, member in schema.items() if name != "anyOf"}}
+    if schema.get("format") in ("time", "uuid"):
+        schema = {name: member for name, member in schema.items() if name != "format"}
+    return schema, optional
 
 
 def form(message: str, fields: Any, required: Optional[Iterable[str]] = None) -> Dict[str, Any]:

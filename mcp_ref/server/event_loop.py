@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any, Awaitable, Optional
+from typing import TYPE_CHECKING, Any, Awaitable, Dict, Optional
 
 from ..base.log import log
 from ..base.request import Request
+from ..patterns.mrtr import InputRequired
 from ..patterns.notifications import Cancelled
 
 if TYPE_CHECKING:
@@ -27,13 +28,15 @@ class EventLoop:
 
     def __init__(self) -> None:
         self._loop: "Optional[asyncio.AbstractEventLoop]" = None
+        self._thread: Optional[threading.Thread] = None
         self._lock = threading.Lock()
 
     def run(self, awaitable: "Awaitable[Any]", request: Request) -> Any:
         """What `awaitable` returns, run in a copy of the caller's context; raises what it raises.
 
         When the request is cancelled, the task is (CancelledError at its await), and Cancelled is raised once it has
-        ended. To be called from a thread of its own for each request, never from the loop's.
+        ended. To be called from a thread of its own for each request; raises RuntimeError in that of the loop, which
+        would wait for itself, and with it every async handler.
         """
         import asyncio  # only servers with async handlers pay for it
 
@@ -49,6 +52,10 @@ class EventLoop:
         loop = self._started()
         if loop is None:
             return asyncio.run(whole())
+        if threading.current_thread() is self._thread:
+            getattr(awaitable, "close", bool)()
+            raise RuntimeError("an async handler waits for another of its server's: call the function itself, or have "
+                               "the Client wait in a thread, as await loop.run_in_executor(None, …)")
 
         def begin() -> None:
             tasks.append(loop.create_task(whole()))
@@ -69,12 +76,14 @@ class EventLoop:
     def _started(self) -> "Optional[asyncio.AbstractEventLoop]":
         """The loop, running; None where no thread can be started."""
         with self._lock:
-            if self._loop is None:
+            if self._loop is None or self._thread is None or not self._thread.is_alive():  # in a fork it is not
                 import asyncio
 
                 loop, ending = asyncio.new_event_loop(), threading.Event()
+                loop.set_exception_handler(_heard)
+                self._thread = threading.Thread(target=_run, args=(loop, ending), name="mcp-event-loop", daemon=True)
                 try:
-                    threading.Thread(target=_run, args=(loop, ending), name="mcp-event-loop", daemon=True).start()
+                    self._thread.start()
                 except RuntimeError:
                     loop.close()
                     return None
@@ -90,6 +99,12 @@ def _run(loop: "asyncio.AbstractEventLoop", ending: threading.Event) -> None:
         except BaseException:  # a sys.exit in a task that a handler started; the others go on
             log.exception("a task of an async handler tried to end the process")
     loop.close()
+
+
+def _heard(loop: "asyncio.AbstractEventLoop", context: Dict[str, Any]) -> None:
+    """What asyncio has to tell, but that a question or a cancellation ended a task that nobody awaits: no fault."""
+    if not isinstance(context.get("exception"), (InputRequired, Cancelled)):
+        loop.default_exception_handler(context)
 
 
 def _end(loop: "asyncio.AbstractEventLoop", ending: threading.Event) -> None:

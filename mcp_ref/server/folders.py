@@ -18,6 +18,7 @@ from ..base.errors import InvalidParams, ResourceNotFound
 from ..lib.folder import ESCAPED, Folder, media_type
 from ..lib.uri import is_uri, percent_encoded
 from ..lib.uri_template import normal
+from .arguments import flag, whole
 from .content import Contents, resource_contents
 from .resources import ResourceTemplate
 
@@ -35,7 +36,7 @@ class FolderTemplate(ResourceTemplate):
     other options are those of ResourceTemplate.
 
     A file is text where its type is textual or unknown and it is UTF-8 without NUL, otherwise Base64. Raises
-    ValueError.
+    ValueError and TypeError.
     """
 
     def __init__(self, uri: str, path: "Union[str, os.PathLike[str]]", *, pattern: str = "**/*", hidden: bool = False,
@@ -43,8 +44,10 @@ class FolderTemplate(ResourceTemplate):
                  description: str = "Files of a folder, by their relative path", **options: Any) -> None:
         if not is_uri(uri) or not uri.endswith("/") or "?" in uri or "#" in uri:
             raise ValueError(f"the URI of a folder ends with / and has no query, fragment or variable: {uri!r}")
-        self._folder = Folder(path, pattern, hidden, max_size)
-        self.uri, self._start, self._limit = uri, len(normal(uri)), limit
+        if not isinstance(pattern, str):
+            raise TypeError(f"pattern is a text, a glob such as **/*.md, not {pattern!r}")
+        self._folder = Folder(path, pattern, flag("hidden", hidden), whole("max_size", max_size, 0))
+        self.uri, self._start, self._limit = uri, len(normal(uri)), whole("limit", limit, 0)
         super().__init__(uri + "{+path}", self._read, instances=self._entries, description=description,
                          name=name or os.path.basename(self._folder.root) or "files", **options)
 

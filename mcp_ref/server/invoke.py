@@ -28,9 +28,9 @@ def run(state: State, request: Request, handler: Callable[[Context], Any], unask
     requestState is bound to the method, what is called, its arguments, the principal and the audience. A question that
     is open when the handler ends is asked, whatever became of the exception on its way; only a group with another
     failure in it is a failure.
-    Raises what the handler raises, InputRequired aside, and InvalidParams for a bad state or bad answers. An error that
-    a handler got from a peer of its own, or a cancellation that is none, is RuntimeError, for it says nothing of this
-    request.
+    Raises what the handler raises, InputRequired aside, and InvalidParams for a bad state or bad answers. RuntimeError
+    is what asks with a method that cannot (MRTR-04), an error that a handler got from a peer of its own, which says
+    nothing of this request, and a cancellation that is none.
     """
     member = NAMED_BY.get(request.method)
     target = "" if member is None else request.params[member]
@@ -39,7 +39,7 @@ def run(state: State, request: Request, handler: Callable[[Context], Any], unask
     request.round = attempt.number + 1
     context = Context(request, attempt, state.logging)
     try:
-        value = copy_context().run(_called, state, request, handler, context)  # what it sets there is gone with it
+        value = copy_context().run(called, state, request, handler, context)  # what it sets there is gone with it
         if not isinstance(value, mrtr.InputRequired):
             if request.cancelled:
                 raise Cancelled()
@@ -69,12 +69,14 @@ def run(state: State, request: Request, handler: Callable[[Context], Any], unask
             value = mrtr.InputRequired(attempt.open)
     finally:
         context.close()
+    if request.method not in mrtr.METHODS:
+        raise RuntimeError(f"{request.method} asks; only tools, prompts and resources can")
     return Asks(attempt.result(value, request.capabilities))
 
 
-def _called(state: State, request: Request, handler: Callable[[Context], Any], context: Context) -> Any:
-    """What the handler returns, an async one on the server's event loop."""
-    value = handler(context)
+def called(state: State, request: Request, function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a function of the author's returns, an async one on the server's event loop."""
+    value = function(*arguments)
     return state.event_loop.run(value, request) if hasattr(type(value), "__await__") else value
 
 

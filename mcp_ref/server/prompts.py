@@ -24,11 +24,13 @@ from .state import State
 
 
 @dataclasses.dataclass
-class PromptResult:
+class PromptResult(blocks.Sent):
     """A whole prompt result, for handlers that want more than messages.
 
     messages: what a handler may return otherwise. description: the prompt's own by default.
     """
+
+    place = "what a prompt returns"
 
     messages: Any
     description: Optional[str] = None

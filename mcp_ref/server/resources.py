@@ -5,7 +5,8 @@ Implements RES-03 to RES-05, RES-09 to RES-11, RES-13, RES-14, RES-16.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
+import inspect
+from typing import Any, Awaitable, Callable, Dict, Iterable, Optional, Tuple, Union
 
 from ..authorization.scopes import is_scoped, permit, visible
 from ..base.errors import InvalidParams, ResourceNotFound, SchemaError
@@ -26,10 +27,11 @@ from .content import (
     resource_contents,
 )
 from .definitions import BadArguments, Registered
-from .invoke import Asks, run
+from .invoke import Asks, called, run
 from .lists import hints, listed
-from .returned import Returned
 from .state import Hints, State
+
+Instances = Callable[[], Union[Iterable[Dict[str, Any]], Awaitable[Iterable[Dict[str, Any]]]]]
 
 JSON = "application/json"
 OCTETS = (bytes, bytearray, memoryview)
@@ -38,7 +40,7 @@ OCTETS = (bytes, bytearray, memoryview)
 class Readable(Registered):
     """What resources and resource templates share.
 
-    function: called at each read; what it returns is told at `contents`. mime_type: as listed; that of JSON by default
+    function: called at each read; what it returns is told at `finish`. mime_type: as listed; that of JSON by default
     where the function promises data. annotations: as listed. ttl_ms, cache_scope: caching hints of what is read, the
     server's by default. The other options are those of Registered.
     """
@@ -61,8 +63,40 @@ class Readable(Registered):
         return given._replace(scope="private") if self.scopes else given
 
     def finish(self, uri: str, value: Any, hints: Hints) -> Dict[str, Any]:
-        """The ReadResourceResult for what the handler returned; raises what `contents` does."""
-        return hints.onto({"resultType": "complete", "contents": contents(uri, value, self.mime_type, self.returned)})
+        """The ReadResourceResult for what the handler returned.
+
+        value: a str (text); bytes (blob); what content.resource_contents makes; a pair of a URI and one of these; a
+        list of such, for several; or data, which is written as the return annotation promises, as the text of its JSON.
+        uri and the mime_type stand where it names none. Raises ResourceNotFound for None, and for an empty list unless
+        that is promised, for a read is never empty (RES-13); ValueError for what has no JSON, or is malformed.
+        """
+        if value is None and self.returned.named:
+            self.returned.data(value)
+        if value is None or (value == [] and self.returned.typed is None):
+            raise ResourceNotFound(uri)
+        several = isinstance(value, list) and any(_is_contents(item) and not isinstance(item, str) for item in value)
+        if several and self.returned.typed is not None:
+            several = any(isinstance(item, Contents) for item in value)
+        if several and not all(_is_contents(item) for item in value):
+            raise ValueError("a list with contents of resources holds nothing else")
+        made = [self._contents(uri, part) for part in (value if several else [value])]
+        for part in made:
+            check_contents(part)
+        return hints.onto({"resultType": "complete", "contents": made})
+
+    def _contents(self, uri: str, value: Any) -> Dict[str, Any]:
+        if self.returned.typed is None and isinstance(value, tuple) and _is_contents(value):
+            uri, value = value
+        if isinstance(value, Contents):
+            return {"uri": uri, **({} if self.mime_type is None else {"mimeType": self.mime_type}), **value}
+        if isinstance(value, (str, *OCTETS)):
+            return resource_contents(uri, value, self.mime_type)
+        return resource_contents(uri, readable(self.returned.data(value)), self.mime_type or JSON)
+
+
+def _is_contents(value: Any) -> bool:
+    pair = isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str) and is_uri(value[0])
+    return isinstance(value[1] if pair else value, (str, *OCTETS, Contents))
 
 
 class Resource(Readable):
@@ -83,13 +117,17 @@ class ResourceTemplate(Readable):
 
     A variable is a text; an exploded one a list, or in a query a dict; Literal and Enum annotations narrow it, and
     complete by themselves. A variable that a URI leaves out has the function's default; without one, that URI is not
-    found. instances: called at each resources/list for the definitions (`uri`, `name`, …) of those that exist.
+    found. instances: called at each resources/list for the definitions (`uri`, `name`, …) of those that exist, plain or
+    async.
     """
 
     def __init__(self, uri_template: str, function: Callable[..., Any], *,
-                 instances: Optional[Callable[[], Iterable[Dict[str, Any]]]] = None, **options: Any) -> None:
+                 instances: Optional[Instances] = None, **options: Any) -> None:
         super().__init__(function, **options)
         self.key = uri_template
+        if instances is not None and not _called_with_nothing(instances):
+            raise SchemaError(f"instances of {uri_template} is a function without parameters that returns definitions, "
+                              f"not {instances!r}")
         self.instances = instances
         self._template = UriTemplate(uri_template)
         self.arguments = self._template.variables
@@ -112,43 +150,14 @@ class ResourceTemplate(Readable):
         return found
 
 
-def contents(uri: str, value: Any, mime_type: Optional[str] = None,
-             returned: Returned = Returned()) -> List[Dict[str, Any]]:
-    """The `contents` of a read: what a handler returned, as the wire has it.
-
-    value: a str (text); bytes (blob); what content.resource_contents makes; a pair of a URI and one of these; a list of
-    such, for several; or data, which is written as `returned` promises, as the text of its JSON. uri and mime_type
-    stand where it names none. Raises ResourceNotFound for None, and for an empty list unless that is promised, for a
-    read is never empty (RES-13); ValueError for what has no JSON, or is malformed.
-    """
-    if value is None and returned.named:
-        returned.data(value)
-    if value is None or (value == [] and returned.typed is None):
-        raise ResourceNotFound(uri)
-    several = isinstance(value, list) and any(_is_contents(item) and not isinstance(item, str) for item in value)
-    if several and returned.typed is not None:
-        several = any(isinstance(item, Contents) for item in value)
-    if several and not all(_is_contents(item) for item in value):
-        raise ValueError("a list with contents of resources holds nothing else")
-    made = [_contents(uri, part, mime_type, returned) for part in (value if several else [value])]
-    for part in made:
-        check_contents(part)
-    return made
-
-
-def _is_contents(value: Any) -> bool:
-    pair = isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str) and is_uri(value[0])
-    return isinstance(value[1] if pair else value, (str, *OCTETS, Contents))
-
-
-def _contents(uri: str, value: Any, mime_type: Optional[str], returned: Returned) -> Dict[str, Any]:
-    if returned.typed is None and isinstance(value, tuple) and _is_contents(value):
-        uri, value = value
-    if isinstance(value, Contents):
-        return {"uri": uri, **({} if mime_type is None else {"mimeType": mime_type}), **value}
-    if isinstance(value, (str, *OCTETS)):
-        return resource_contents(uri, value, mime_type)
-    return resource_contents(uri, readable(returned.data(value)), mime_type or JSON)
+def _called_with_nothing(function: Any) -> bool:
+    try:
+        inspect.signature(function).bind()
+    except TypeError:
+        return False
+    except ValueError:  # written in C, and does not say
+        return True
+    return not inspect.isasyncgenfunction(function)
 
 
 def advertise(state: State, methods: Dict[str, Any], capabilities: Dict[str, Any]) -> None:
@@ -169,7 +178,7 @@ def list_resources(state: State, request: Request) -> Dict[str, Any]:
     templates = state.resource_templates
     instances: Dict[str, Any] = {}
     for template in visible(state.auth, request, templates).values():
-        for definition in template.instances() if template.instances is not None else ():
+        for definition in called(state, request, template.instances) if template.instances is not None else ():
             try:
                 check_resource(definition)
             except ValueError as error:

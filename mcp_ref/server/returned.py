@@ -11,12 +11,14 @@ import inspect
 import typing
 from typing import Any, Dict, NamedTuple, Optional, Tuple
 
+from ..base.errors import SchemaError
 from ..lib.json_schema import compile_schema
 from ..lib.strict_json import check_json
 from ..lib.typed.annotations import At, parts_of, resolved, special, spelled
 from ..lib.typed.scalars import Typed, Unfit, kind_of
 from ..lib.typed.typed import ARRAYS, Maker, plain
 from ..patterns.mrtr import InputRequired
+from .content import Sent
 
 
 class Returned(NamedTuple):
@@ -41,6 +43,8 @@ class Returned(NamedTuple):
                 raise
         if value is None and self.named and not self.none:
             raise Unfit(f"is None where {self.named} is promised: a return is missing")
+        if isinstance(value, Sent):
+            raise Unfit(f"is a {kind_of(value)}, which is {value.place}")
         if value is not None and self.named:
             raise Unfit(f"is {kind_of(value)} where {self.named} is promised")
         return plain(value)
@@ -63,6 +67,8 @@ def promised(annotation: Any, at: At, own: Tuple[type, ...], lists: bool = False
     ours = [part for part in parts if part not in nothing and _is_own(part, at, own, lists)]
     data = [part for part in parts if part not in nothing and part not in ours]
     named = " or ".join(spelled(part) for part in parts)
+    for part in data:
+        _check_place(part, at, own)
     if not data:
         return Returned(None, None, named, bool(nothing))
     maker, place = Maker(out=True), at._replace(where=f"what {at.where} returns")
@@ -71,6 +77,14 @@ def promised(annotation: Any, at: At, own: Tuple[type, ...], lists: bool = False
     check_json(made.schema)
     compile_schema(made.schema)  # what an Annotated adds may be no schema
     return Returned(made, None if ours else made.schema, named, bool(nothing))
+
+
+def _check_place(annotation: Any, at: At, own: Tuple[type, ...]) -> None:
+    """Raise SchemaError for what another feature sends, or a list of it."""
+    for kind in (annotation, *typing.get_args(annotation)):
+        plain_class = isinstance(kind, type) and typing.get_origin(kind) is None
+        if plain_class and issubclass(kind, Sent) and not issubclass(kind, own):
+            raise SchemaError(f"{at.where}: a {kind.__name__} is {kind.place}")
 
 
 def _is_own(annotation: Any, at: At, own: Tuple[type, ...], lists: bool) -> bool:

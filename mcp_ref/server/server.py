@@ -28,7 +28,7 @@ from typing import (
 
 from ..base.log import log
 from ..base.meta import checked_extensions
-from ..base.request import Answer, Request
+from ..base.request import CACHEABLE, Answer, Request
 from ..base.versioning import ERAS
 from ..legacy.sessions import Sessions
 from ..lib.token_bucket import RateLimits
@@ -36,7 +36,7 @@ from ..patterns.relay import Bus, Relay
 from ..patterns.subscriptions import LIST_CHANGED, RESOURCE_UPDATED, Subscriptions
 from ..serve import serve
 from . import completion, prompts, resources, tools
-from .arguments import keys_given, sealers, server_info, text_or_none, texts, whole
+from .arguments import METHODS, by_method, flag, having, keys_given, sealers, server_info, text_or_none, texts, whole
 from .definitions import Registry
 from .discover import discover
 from .hosted import Hosted
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 Object = Optional[Dict[str, Any]]
 Icons = Optional[Sequence[Dict[str, Any]]]
-Instances = Optional[Callable[[], Iterable[Dict[str, Any]]]]
+Instances = Optional[resources.Instances]
 
 _ALIEN = {"size": "the resources of a template differ in size", "instances": "it is no template, it has no {variable}"}
 
@@ -109,6 +109,8 @@ class Server(Hosted):
         info = server_info(name=name, version=version, title=title, description=description, websiteUrl=website_url,
                            icons=icons)
         default = hints(ttl_ms, cache_scope)
+        having("auth", auth, "a ResourceServer, which is made with the verifier of tokens", "host", "page")
+        having("bus", bus, "what has publish and subscribe, as UnixBus has", "publish", "subscribe")
         self.cors = texts("cors", cors)
         self.public_hosts: Tuple[str, ...] = () if auth is None else (auth.host,)
         self.shared_key = bool(state_keys)
@@ -123,12 +125,15 @@ class Server(Hosted):
         self.state = State(
             tools=self.tools, resources=self.resources, resource_templates=self.resource_templates,
             prompts=self.prompts, name=name, info=info, instructions=text_or_none("instructions", instructions),
-            hints=default, hints_by=hints_by_method(caching or {}, default),
-            page_size=None if page_size is None else whole("page_size", page_size, 1), auth=auth, logging=logging,
-            rate_limits=RateLimits(rate_limits) if rate_limits else None,
+            hints=default, hints_by=hints_by_method(by_method("caching", caching or {}, CACHEABLE), default),
+            page_size=None if page_size is None else whole("page_size", page_size, 1), auth=auth,
+            logging=flag("logging", logging),
+            rate_limits=RateLimits(by_method("rate_limits", rate_limits, METHODS)) if rate_limits else None,
             state_sealer=state_sealer, cursor_sealer=cursor_sealer,
             subscriptions=Subscriptions(whole("max_subscriptions", max_subscriptions, 0), info),
-            legacy_sessions=legacy_sessions, input_required_legacy_shim=input_required_legacy_shim, sessions=Sessions())
+            legacy_sessions=flag("legacy_sessions", legacy_sessions),
+            input_required_legacy_shim=flag("input_required_legacy_shim", input_required_legacy_shim),
+            sessions=Sessions())
         self.state.subscriptions.hear = self.state.sessions.publish
         self.set_era(era)
         super().__init__()
@@ -195,7 +200,7 @@ class Server(Hosted):
         description, meta, scopes: as for `tool`. mime_type: of what is read. annotations: `audience`, `priority` and
         `lastModified`. ttl_ms, cache_scope: how many milliseconds what is read may be kept, and for whom, "public" or
         "private" (what the server says). size: of the content, in bytes; not for a template. instances: of a template,
-        called at each list for the definitions (`uri`, `name`, …) of those that exist.
+        called at each list for the definitions (`uri`, `name`, …) of those that exist, plain or async.
 
         Raises SchemaError or ValueError for a definition that breaks a rule, TypeError for an option of the other kind.
         """
@@ -253,7 +258,7 @@ class Server(Hosted):
         hidden: whether names that begin with a dot are served. max_size: bytes of a file; larger ones are refused.
         limit: how many are listed at most; those beyond can be read. The other options are those of `resource`.
 
-        Raises ValueError.
+        Raises ValueError or TypeError for an option that cannot be used.
         """
         from .folders import FolderTemplate  # the one kind of resource that touches files
 
@@ -342,7 +347,9 @@ class Server(Hosted):
         self.relay.announce(LIST_CHANGED[member])
 
     def notify_resource_updated(self, uri: str) -> None:
-        """Tell subscribers of `uri`, or of a template that it matches, that the resource changed."""
+        """Tell subscribers of `uri`, or of a template that it matches, that the resource changed. Raises TypeError."""
+        if not isinstance(uri, str):
+            raise TypeError(f"a resource is updated by its URI, a text, not {uri!r}")
         self.relay.announce(RESOURCE_UPDATED, uri)
 
     # What it is, and serving

@@ -37,7 +37,7 @@ class Parameters(NamedTuple):
 
 
 def handler(function: Any, yields: bool = False) -> Callable[..., Any]:
-    """`function` if it can be a handler, a static method unwrapped. yields: whether it may be a generator.
+    """`function` if it can be a handler, a static method unwrapped. yields: whether it may be a plain generator.
 
     Raises SchemaError that says what to register in its place.
     """
@@ -53,7 +53,7 @@ def handler(function: Any, yields: bool = False) -> Callable[..., Any]:
     if not callable(function):
         raise SchemaError(f"{function!r} is no function; options go by their names, as in @server.tool(name=…)")
     code = _code(function)
-    if not yields and (inspect.isgeneratorfunction(code) or inspect.isasyncgenfunction(code)):
+    if inspect.isasyncgenfunction(code) or not yields and inspect.isgeneratorfunction(code):
         raise SchemaError(f"{name}: a generator is no handler; report with ctx.progress, and return what there is, or "
                           "a list of it")
     return typing.cast(Callable[..., Any], function)

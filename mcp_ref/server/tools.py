@@ -40,12 +40,14 @@ ABSENT: Any = Absent()
 
 
 @dataclasses.dataclass
-class ToolResult:
+class ToolResult(blocks.Sent):
     """A whole tool result, for handlers that want more than a text or a list of blocks.
 
     content: blocks as the functions of mcp_ref.content make them, or a text. structured: any JSON value for
     structuredContent; leave it out for none. is_error: the tool failed in a way the model should read.
     """
+
+    place = "what a tool returns"
 
     content: Any = ()
     structured: Any = ABSENT
