@@ -169,9 +169,9 @@ class Streamable(Way):
     def _resumed(self, cursor: str, deadline: Deadline) -> Iterator[Tuple["Exchange", Iterator[Any]]]:
         """A stream by GET; cursor: the event that it goes on after, "" for a new one."""
         fields = {"Accept": EVENT_STREAM, **self._fields, **({"Last-Event-ID": cursor} if cursor else {})}
-        with self._http.exchange("GET", None, fields, deadline) as (exchange, response):
+        with self._http.exchange("GET", None, fields, deadline) as exchange:
             exchange.heard(cursor or None, None)
-            yield exchange, _decoded(self._http, exchange, self._http.events(exchange, response))
+            yield exchange, _decoded(self._http, exchange, self._http.events(exchange))
 
     def open(self, deadline: Deadline) -> None:
         """Open the GET stream, and wait until it is there, or the server has said that it has none."""
@@ -291,8 +291,8 @@ class OverSSE(Shared):
         self._fields: Dict[str, str] = {}
         with ExitStack() as stack:
             opening = http.exchange("GET", None, {"Accept": EVENT_STREAM}, Deadline(deadline.left()))
-            self._exchange, response = stack.enter_context(opening)
-            events = http.events(self._exchange, response)
+            self._exchange = stack.enter_context(opening)
+            events = http.events(self._exchange)
             first = next(events, None)
             if first is None or first.name != "endpoint" or first.data is None:
                 raise TransportError(f"{http.address} sends an event stream that does not begin with endpoint")
@@ -332,9 +332,9 @@ class OverSSE(Shared):
 
     def notify(self, message: Message, deadline: Deadline) -> None:
         """POST it; of what answers the POST nothing is read."""
-        with self._http.exchange("POST", encoded(message), self._fields, deadline, self.place) as (_, response):
-            if not 200 <= response.status < 300:
-                raise HTTPError(response.status, "the message was refused", response.headers.items())
+        with self._http.exchange("POST", encoded(message), self._fields, deadline, self.place) as exchange:
+            if not 200 <= exchange.response.status < 300:
+                raise HTTPError(exchange.response.status, "the message was refused", exchange.headers.items())
 
     def close(self) -> None:
         """End the stream, and with it the session."""

@@ -186,29 +186,28 @@ HTTP_CLIENT: Edits = [
 
 POOL: Edits = [
     ("        if not direct:\n", "        if True:\n"),
-    ("            if not _has_news(found[-1][2].sock):\n", "            if True:\n"),
-    ("if row[1] == place]", "]"),
-    ("if connection.answered or connection.begun and not request.repeatable:", "if connection.answered:"),
-    ("if connection.answered or connection.begun and not request.repeatable:",
-     "if connection.begun and not request.repeatable:"),
+    ("            if not row[1].has_news():\n", "            if True:\n"),
+    (" if row[1].site == site)", ")"),
+    ("if connection.answered or connection.begun and not repeatable:", "if connection.answered:"),
+    ("if connection.answered or connection.begun and not repeatable:", "if connection.begun and not repeatable:"),
     ("if self._process != os.getpid():", "if False:"),
     ("len(self._idle) > MAX_IDLE or ", ""),
     ('if head.count("\\n") >= len(lines) or head.count("\\r") >= len(lines):', "if False:"),
-    ("        if response.will_close:\n            self._keep = None\n", ""),
-    ("self._fault or self._answering or self.surplus", "self._fault or self._answering"),
+    ("not (response.will_close or self._answering)", "not self._answering"),
+    ("return self._reader.peek(1) != b\"\" or self.ended", "return self.ended"),
 ]
 
 EXCHANGE: Edits = [
-    ("if whole and not (self._handle is not None and self._handle.cancelled):", "if whole:"),
-    ("            connection.keep()\n", "            connection.close()\n"),
+    ("not whole or self._handle is not None and self._handle.cancelled:", "not whole:"),
+    ("                self._pool.give(connection)\n", "                connection.close()\n"),
     ("        if (response.length or 0) > limit:\n            raise too_large\n", ""),
     ("            if len(body) > limit:\n                raise too_large\n", ""),
     ('        if left:\n            raise BrokenOff', "        if False:\n            raise BrokenOff"),
-    ("                raise self.deadline.error() from None", "                raise"),
+    ("            return self.deadline.error()\n", "            pass\n"),
     ("yield decoder.decompress(piece, CHUNK)", "yield decoder.decompress(piece)"),
     ("    if not decoder.eof:\n        raise TransportError", "    if False:\n        raise TransportError"),
     ('re.sub(SECRET_FIELD, r"\\1: …", heads.group())', "heads.group()"),
-    ("            self._handle.add(self.hang_up)\n", "            pass\n"),
+    ("            self._handle.add(self.hang_up)\n        try:\n            response =", "            pass\n        try:\n            response ="),
 ]
 
 LEGACY_CLIENT: Edits = [
@@ -246,7 +245,7 @@ LEGACY_WAYS: Edits = [
     ('first.name != "endpoint" or ', ""),
     ("        if there.origin != self._http.address.origin:", "        if False:"),
     ("        self._fields = {VERSION: version}\n\n    def notify", "        pass\n\n    def notify"),
-    ("            if not 200 <= response.status < 300:\n                raise HTTPError(response.status, \"the",
+    ("            if not 200 <= exchange.response.status < 300:\n                raise HTTPError(exchange.response.status, \"the",
      "            if False:\n                raise HTTPError(response.status, \"the"),
     ("        for call in ended:\n            call.put(None)\n", ""),
 ]
