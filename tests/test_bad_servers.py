@@ -183,6 +183,7 @@ WAYS: Dict[str, Tuple[Script, Fault]] = {
     "a stall at every octet": (drips(OK), (Timeout, f"no answer within {STALL:g} s")),
     "a body that drips": (drips(OK + b"Content-Length: 9999\r\n\r\n" + b" " * 9999), (Timeout, "no answer within")),
     "comments without end": (drips(EVENTS + b": hello\n\n" * 10_000), (Timeout, "no answer within")),
+    "a flood of comments": (endless(EVENTS, b": hello\n\n" * 1000), (Timeout, "no answer within")),
     "notifications without end": (drips(EVENTS + b"data: {\"method\":\"a\"}\n\n" * 1000),
                                   (Timeout, "no answer within")),
 }

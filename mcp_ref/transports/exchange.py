@@ -13,15 +13,13 @@ import socket
 import urllib.error
 import zlib
 from contextlib import suppress
-from typing import Any, Callable, Iterator, Mapping, Optional, Union
+from typing import Any, Callable, Iterator, Mapping, Optional
 
 from ..base.errors import BrokenOff, McpError, TransportError, Unreachable
 from ..lib.text import shown
 from ..lib.uri import Address
 from .calls import Deadline, Wire
 from .pool import CHUNK, Connection, Pool, secure
-
-MAX_RECORD = 8 * 1024 * 1024
 
 _FAULTS = (OSError, http.client.HTTPException, ValueError)
 _HEADS = r"(?s)(?:HTTP/1\.[01] 1(?!01).*?\r\n\r\n)*.*?(?:\r\n\r\n|\Z)"
@@ -44,7 +42,7 @@ class Exchange:
         self.connection: Optional[Connection] = None
         self.connecting: Optional[socket.socket] = None
         self.barred: Optional[Callable[[str], bool]] = None  # addresses that the server's name may not have
-        self.sent, self.received = bytearray(), bytearray()
+        self.recorded, self.sent, self.received = wire is not None, bytearray(), bytearray()
         self.authorized: Mapping[str, str] = {}  # the fields that say on whose behalf it was sent
         self.response: Any = None
         self.headers: Any = {}  # of the response, once it is there: a mapping whose names have no case
@@ -87,11 +85,6 @@ class Exchange:
     def is_barred(self, host: str, place: str) -> bool:
         """Whether the server, and not a proxy, would be reached at an address that is barred."""
         return self.barred is not None and host == self._address.origin[1] and self.barred(place)
-
-    def record(self, part: bytearray, data: Union[bytes, memoryview]) -> None:
-        """Add octets to `sent` or `received`, if anybody wants them."""
-        if self._wire is not None and len(part) < MAX_RECORD:
-            part += data
 
     def heard(self, event_id: Optional[str], retry: Optional[float]) -> None:
         """Keep what an event says of taking its stream up again; None where it says nothing."""

@@ -49,6 +49,8 @@ MAX_HEAD = 64 * 1024
 """Octets of a response's head."""
 MAX_INTERIM = 32
 """Interim answers ahead of a response."""
+MAX_RECORD = 8 * 1024 * 1024
+"""Octets of an exchange that are recorded each way."""
 READ, WRITE = getattr(select, "POLLIN", 1), getattr(select, "POLLOUT", 4)
 """What a socket can be ready for."""
 
@@ -92,8 +94,7 @@ class Pool:
                 if connection.answered or connection.begun and not repeatable:
                     raise
         made = self._opener.open(url)
-        if not isinstance(made, Connection):
-            raise OSError("the proxy that the environment names is of no kind that is known here")
+        assert isinstance(made, Connection)
         made.site = scheme, host
         return made.exchanged(exchange, method, url if made.whole_urls else target, body, {**fields, **made.fields})
 
@@ -243,19 +244,25 @@ class Connection(http.client.HTTPConnection):
         left = memoryview(data)
         try:
             while left and not self._answering:
+                self.exchange.deadline.left()
                 try:
                     count = self.sock.send(left[:CHUNK])
                 except _WAITS as error:
                     self.wait(READ if isinstance(error, SSLWantReadError) else WRITE)
                     continue
                 self.begun = True
-                self.exchange.record(self.exchange.sent, left[:count])
+                self.record(self.exchange.sent, left[:count])
                 left = left[count:]
                 self._answering = bool(left) and self._answered()
         except socket.timeout:
             raise
         except OSError as error:
             self._answering, self._fault = True, error
+
+    def record(self, part: bytearray, octets: memoryview) -> None:
+        """Add to what an exchange sent or received, if anybody wants that; what is said to a proxy is no part of it."""
+        if self.exchange.recorded and self.connected and len(part) < MAX_RECORD:
+            part += octets
 
     def _answered(self) -> bool:
         """Whether an answer has begun while there is more to send; waits until either is possible."""
@@ -321,7 +328,9 @@ class _Octets(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         connection = self._connection
-        if connection.patient and not connection.answered:
+        if connection.patient and connection.answered:
+            connection.exchange.deadline.left()  # which ends a peer that never lets us wait
+        elif connection.patient:
             connection.wait(READ)  # for to read what is not there yet would take a turn for nothing
         while True:
             try:
@@ -334,7 +343,7 @@ class _Octets(io.RawIOBase):
         connection.ended = count == 0
         if count:
             connection.answered = True
-            connection.exchange.record(connection.exchange.received, buffer[:count])
+            connection.record(connection.exchange.received, buffer[:count])
         return count
 
 
