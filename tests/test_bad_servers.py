@@ -183,7 +183,6 @@ WAYS: Dict[str, Tuple[Script, Fault]] = {
     "a stall at every octet": (drips(OK), (Timeout, f"no answer within {STALL:g} s")),
     "a body that drips": (drips(OK + b"Content-Length: 9999\r\n\r\n" + b" " * 9999), (Timeout, "no answer within")),
     "comments without end": (drips(EVENTS + b": hello\n\n" * 10_000), (Timeout, "no answer within")),
-    "a flood of comments": (endless(EVENTS, b": hello\n\n" * 1000), (Timeout, "no answer within")),
     "notifications without end": (drips(EVENTS + b"data: {\"method\":\"a\"}\n\n" * 1000),
                                   (Timeout, "no answer within")),
 }
@@ -196,11 +195,12 @@ def left() -> Tuple[int, int]:
 
 
 def call(url: str, fault: Fault, test: unittest.TestCase) -> None:
-    stalls = issubclass(fault[0], Timeout)
+    stalls, began = issubclass(fault[0], Timeout), time.monotonic()
     with Client(url, era="modern", timeout=STALL if stalls else 60.0,
                 headers={"Authorization": f"Bearer {SECRET}"}) as client, test.assertRaises(McpError) as caught:
         client.call_tool("t")
     error = caught.exception
+    test.assertLess(time.monotonic() - began, 30)
     test.assertIsInstance(error, fault[0], f"{error!r}")
     test.assertIn(fault[1], str(error))
     test.assertNotIn(SECRET, f"{error!r} {error} {vars(error)}")
@@ -237,6 +237,19 @@ class Misbehaving(unittest.TestCase):
                                           on_log=lambda *each: heard.append(each)) as client:
             self.assertEqual(client.call_tool("t")["content"], [])
         self.assertEqual(heard, [])
+
+
+    def test_one_that_never_lets_us_wait(self) -> None:
+        note = b'data: {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}\n\n'
+
+        def script(peer: Peer, number: int, message: Any) -> bool:
+            peer.send(EVENTS + note + b": hello\n\n" * 50_000
+                      + b"data: " + answered(message).partition(b"\r\n\r\n")[2] + b"\n\n")
+            return False
+
+        with Peer(script) as peer, Client(peer.url, era="modern", timeout=STALL,
+                                          on_log=lambda *_: time.sleep(2 * STALL)) as client:
+            self.assertRaises(Timeout, client.call_tool, "t")
 
 
 class Tls(unittest.TestCase):
