@@ -385,15 +385,17 @@ class Client:
                 raise not_by_hand(session.version)
             return session.request(method, full, deadline, heard)
 
+        heard = self._tokens.hearing(full["_meta"], on_progress or self._on_progress, self._on_log, deadline)
         try:
-            with self._tokens.hearing(full["_meta"], on_progress or self._on_progress, self._on_log, deadline) as heard:
-                return self.choice.speak(method, deadline, modern, legacy)
+            return self.choice.speak(method, deadline, modern, legacy)
         except McpError as error:
             if deadline.handle is not None and deadline.handle.cancelled:  # whatever a broken connection looks like
                 raise CallCancelled() from (None if isinstance(error, CallCancelled) else error)
             if isinstance(error, InvalidParams) and self._cache is not None:
                 self._cache.refused(method, full)
             raise
+        finally:
+            self._tokens.release(heard)
 
     # One request
 

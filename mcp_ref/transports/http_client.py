@@ -142,7 +142,7 @@ class HTTPClient:
             own = {} if attempt is None else attempt.headers(method, url)
             exchange = Exchange(self.address, deadline, self._wire, self._pool)
             try:
-                exchange.authorized = _bearing(given, own)
+                exchange.authorized = _bearing(given, own) if own else given
                 response = exchange.open(method, url, body, {**fields, **own}, repeatable or method != "POST")
                 again = self._redirect(response, url)
                 if again is None and (attempt is None or response.status not in (401, 403)):

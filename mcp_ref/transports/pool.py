@@ -388,15 +388,16 @@ class _Response(http.client.HTTPResponse):
             raise http.client.HTTPException("interim answers do not end")
         self.headers = self.msg = fields  # type: ignore[assignment]
         self.code = self.status
-        self.chunked = fields.get("transfer-encoding", "").lower() == "chunked"
-        self.chunk_left = None
-        length = fields.get("content-length", "0")
-        if not (length.isascii() and length.isdigit() and len(length) < 19):
-            raise http.client.HTTPException(f"its Content-Length is {shown(length)}, no number")
-        self.length = int(length) if "content-length" in fields and not self.chunked else None
+        self.chunked = "transfer-encoding" in fields and fields["transfer-encoding"].lower() == "chunked"
+        self.chunk_left = self.length = None
+        if "content-length" in fields:
+            length = fields["content-length"]
+            if not (length.isascii() and length.isdigit() and len(length) < 19):
+                raise http.client.HTTPException(f"its Content-Length is {shown(length)}, no number")
+            self.length = None if self.chunked else int(length)
         if self.status in (204, 304) or self._method == "HEAD":  # type: ignore[attr-defined]
             self.length = 0
-        closes = "close" in fields.get("connection", "").lower() if self.version == 11 else True
+        closes = self.version == 10 or "connection" in fields and "close" in fields["connection"].lower()
         self.will_close = closes or self.length is None and not self.chunked
 
     def _head(self) -> Fields:

@@ -58,16 +58,16 @@ RESPONSES: Edits = [
     ("type(given) is type(ours) and ", ""),
     ("or not all(isinstance(item, dict) for item in listed)", ""),
     ("isinstance(item, dict) and isinstance(item.get(key), str)", "isinstance(item, dict)"),
-    ("not same_id(token, self._token) or ", ""),
+    ("not same_id(token, self.token) or ", ""),
     (" or progress is None:", ":"),
     ('if params.get("level") in LOG_LEVELS and "data" in params:', "if True:"),
     ("    except Exception:\n        log.exception", "    except ZeroDivisionError:\n        log.exception"),
     ("if number and abs(value) <= sys.float_info.max else None", "if number else None"),
     (" and not isinstance(value, bool)", ""),
     ("if type(token) not in (str, int) and PROGRESS_TOKEN in fields:", "if False:"),
-    ("            if token in self._taken:\n", "            if False:\n"),
+    ("elif token in self._taken:", "elif False:"),
     ("next(each for each in self._numbers if each not in self._taken)", "next(self._numbers)"),
-    ("            self._taken.discard(token)", "            pass"),
+    ("        self._taken.discard(heard.token)", "        pass"),
 ]
 
 ELICITATION: Edits = [
@@ -207,7 +207,8 @@ EXCHANGE: Edits = [
     ("yield decoder.decompress(piece, CHUNK)", "yield decoder.decompress(piece)"),
     ("    if not decoder.eof:\n        raise TransportError", "    if False:\n        raise TransportError"),
     ('re.sub(SECRET_FIELD, r"\\1: …", heads.group())', "heads.group()"),
-    ("            self._handle.add(self.hang_up)\n        try:\n            response =", "            pass\n        try:\n            response ="),
+    ("            self._handle.add(self.hang_up)\n        try:\n            response =",
+     "            pass\n        try:\n            response ="),
 ]
 
 LEGACY_CLIENT: Edits = [
@@ -245,8 +246,8 @@ LEGACY_WAYS: Edits = [
     ('first.name != "endpoint" or ', ""),
     ("        if there.origin != self._http.address.origin:", "        if False:"),
     ("        self._fields = {VERSION: version}\n\n    def notify", "        pass\n\n    def notify"),
-    ("            if not 200 <= exchange.response.status < 300:\n                raise HTTPError(exchange.response.status, \"the",
-     "            if False:\n                raise HTTPError(response.status, \"the"),
+    ("            if not 200 <= exchange.response.status < 300:\n                raise HTTPError(exchange",
+     "            if False:\n                raise HTTPError(exchange"),
     ("        for call in ended:\n            call.put(None)\n", ""),
 ]
 
