@@ -29,7 +29,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from typing import Any, Dict, List, Mapping, Optional, Tuple, Type
+from typing import Any, List, Mapping, Optional, Tuple, Type
 
 from ..lib.http1 import parse_fields
 from ..lib.text import shown
@@ -358,20 +358,22 @@ class _Reader(io.BufferedReader):
         """A response is at its end, or given up."""
 
 
-class Fields(Dict[str, str]):
-    """Header fields, from the text of their lines; the values of a repeated one are joined by commas.
+class Fields:
+    """Header fields, from the text of their lines. Raises ValueError.
 
-    By name in lower case; `get` takes any case, and `items` has each as it came. Raises ValueError.
+    values: by name in lower case; those of a repeated field are joined by commas.
     """
 
     def __init__(self, text: str) -> None:
-        super().__init__(parse_fields(text)[0] if text else {})
+        self.values = parse_fields(text)[0] if text else {}
         self._text = text
 
     def get(self, name: str, default: Any = None) -> Any:
-        return super().get(name.lower(), default)
+        """The value of a field, whatever the case of its name."""
+        return self.values.get(name.lower(), default)
 
-    def items(self) -> Any:
+    def items(self) -> List[Tuple[str, str]]:
+        """Each name and value as it came."""
         pairs = (line.partition(":") for line in self._text.split("\r\n") if line)
         return [(name, value.strip()) for name, _, value in pairs]
 
@@ -388,44 +390,42 @@ class _Response(http.client.HTTPResponse):
             raise http.client.HTTPException("interim answers do not end")
         self.headers = self.msg = fields  # type: ignore[assignment]
         self.code = self.status
-        self.chunked = "transfer-encoding" in fields and fields["transfer-encoding"].lower() == "chunked"
-        self.chunk_left = self.length = None
-        if "content-length" in fields:
-            length = fields["content-length"]
-            if not (length.isascii() and length.isdigit() and len(length) < 19):
-                raise http.client.HTTPException(f"its Content-Length is {shown(length)}, no number")
-            self.length = None if self.chunked else int(length)
+        values = fields.values
+        self.chunked = values.get("transfer-encoding", "").lower() == "chunked"
+        self.chunk_left = None
+        length = values.get("content-length", "0")
+        if not (length.isascii() and length.isdigit() and len(length) < 19):
+            raise http.client.HTTPException(f"its Content-Length is {shown(length)}, no number")
+        self.length = int(length) if "content-length" in values and not self.chunked else None
         if self.status in (204, 304) or self._method == "HEAD":  # type: ignore[attr-defined]
             self.length = 0
-        closes = self.version == 10 or "connection" in fields and "close" in fields["connection"].lower()
+        closes = "close" in values.get("connection", "").lower() if self.version == 11 else True
         self.will_close = closes or self.length is None and not self.chunked
 
     def _head(self) -> Fields:
         """Sets version, status and reason. Raises HTTPException for what is no head of HTTP/1.1."""
-        line = self._line(MAX_HEAD)
-        if not line:
-            raise http.client.RemoteDisconnected("Remote end closed connection without response")
-        found = _STATUS.fullmatch(line)
+        start = line = self._line(0)
+        found = _STATUS.fullmatch(start)
         if found is None:
-            raise http.client.BadStatusLine(shown(line.decode("latin-1")))
+            raise http.client.BadStatusLine(shown(start.decode("latin-1")))
         self.version, self.status = 10 + int(found[1]), int(found[2])
         self.reason = (found[3] or b"").decode("latin-1").strip()
-        lines, left = [], MAX_HEAD
+        fields = b""
         while line not in (b"\r\n", b"\n"):
-            line = self._line(left)
-            if not line:
-                raise http.client.HTTPException("the head of the response is cut off")
-            left -= len(line)
-            lines.append(line.rstrip(b"\r\n"))
+            line = self._line(len(start) + len(fields))
+            fields += line.rstrip(b"\r\n") + b"\r\n"
         try:
-            return Fields(b"\r\n".join(lines[:-1]).decode("latin-1"))
+            return Fields(fields[:-4].decode("latin-1"))
         except ValueError as error:
             raise http.client.HTTPException(f"the head of the response cannot be read: {error}") from None
 
-    def _line(self, limit: int) -> bytes:
-        line: bytes = self.fp.readline(limit + 1)
-        if len(line) > limit:
+    def _line(self, before: int) -> bytes:
+        """The next line of a head of which so many octets are read."""
+        line: bytes = self.fp.readline(MAX_HEAD + 1 - before)
+        if line.endswith(b"\n"):
+            return line
+        if before + len(line) > MAX_HEAD:
             raise http.client.HTTPException(f"the head of the response has more than {MAX_HEAD} octets")
-        if line and not line.endswith(b"\n"):
+        if before or line:
             raise http.client.HTTPException("the head of the response is cut off")
-        return line
+        raise http.client.RemoteDisconnected("Remote end closed connection without response")
