@@ -161,6 +161,14 @@ class Kept(unittest.TestCase):
                         handle.cancel()
                 self.assertEqual(len(pool._idle), 0 if cancelled else 1)
 
+    def test_an_exchange_that_is_over_hangs_up_on_nobody(self) -> None:
+        with Peer(good) as peer, contextlib.closing(Pool(direct=True)) as pool:
+            with Exchange(Address(peer.url), Deadline(20), pool=pool) as exchange:
+                exchange.whole(exchange.open("POST", peer.url, b'{"id": 1}', {}), 1000)
+            exchange.hang_up()
+            self.get(pool, peer)
+            self.assertEqual(peer.connections, 1)
+
     def test_no_field_begins_another(self) -> None:
         with Peer(good) as peer, contextlib.closing(Pool(direct=True)) as pool:
             for end in ("\r\n", "\n", "\r"):

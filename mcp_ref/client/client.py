@@ -67,7 +67,7 @@ class Client:
         server is not counted. 60 by default, and without end in this process. max_timeout: with it every progress
         notification of a call begins `timeout` anew, until the call has taken so long in all.
     headers: sent with every request, or a callable that makes them for each, to renew a token for example.
-    wire: called after each exchange with what was sent and received, see transports.connection.Exchange.
+    wire: called after each exchange with what was sent and received, see transports.exchange.Exchange.
     on_elicit, on_sample, on_list_roots: answer the server's questions, see client.elicitation; the client declares
         exactly what they cover. elicit_modes: what on_elicit handles of "form" and "url". sample_tools: whether
         on_sample lets its model use the tools that a server offers it.
@@ -429,10 +429,9 @@ class Client:
         """server/discover in a version, to find out whether the server speaks it."""
         self._rounds.version = version
 
-        def post(message: Dict[str, Any], headers: Dict[str, str]) -> Dict[str, Any]:
-            return result_of(self._transport.post(message, headers, deadline, lambda _: None), message["id"])
-
-        result: Dict[str, Any] = self._rounds.attempt("server/discover", {"_meta": self._fields}, post)
+        result: Dict[str, Any] = self._rounds.attempt(
+            "server/discover", {"_meta": self._fields}, lambda message, headers: result_of(
+                self._transport.post(message, headers, deadline, lambda _: None), message["id"]))
         return result
 
     def _session(self) -> "Session":

@@ -171,7 +171,7 @@ class Streamable(Way):
         fields = {"Accept": EVENT_STREAM, **self._fields, **({"Last-Event-ID": cursor} if cursor else {})}
         with self._http.exchange("GET", None, fields, deadline) as exchange:
             exchange.heard(cursor or None, None)
-            yield exchange, _decoded(self._http, exchange, self._http.events(exchange))
+            yield exchange, self._http.told(exchange, self._http.events(exchange))
 
     def open(self, deadline: Deadline) -> None:
         """Open the GET stream, and wait until it is there, or the server has said that it has none."""
@@ -299,7 +299,7 @@ class OverSSE(Shared):
             self.place = self._same_origin(first.data)
             self._exchange.deadline = Silence(MAX_SECONDS)
             self._stack = stack.pop_all()
-        messages = _decoded(http, self._exchange, events)
+        messages = http.told(self._exchange, events)
         threading.Thread(target=self._read, args=(messages,), name="mcp-sse", daemon=True).start()
 
     def _same_origin(self, data: bytes) -> str:
@@ -375,10 +375,3 @@ class _Call:
 def _key(message: Message) -> Any:
     """What a request and its response have in common: the id, its JSON type included."""
     return type(message.get("id")), message.get("id")
-
-
-def _decoded(http: "HTTPClient", exchange: "Exchange", events: Iterator[Any]) -> Iterator[Any]:
-    for event in events:
-        exchange.heard(event.id, event.retry)
-        if event.data is not None and event.data.strip():
-            yield http.decoded(event.data)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import http.client
 import re
 import socket
+import threading
 import urllib.error
 import zlib
 from contextlib import suppress
@@ -40,7 +41,6 @@ class Exchange:
                  pool: Optional[Pool] = None) -> None:
         self.deadline = deadline
         self.connection: Optional[Connection] = None
-        self.connecting: Optional[socket.socket] = None
         self.barred: Optional[Callable[[str], bool]] = None  # addresses that the server's name may not have
         self.recorded, self.sent, self.received = wire is not None, bytearray(), bytearray()
         self.authorized: Mapping[str, str] = {}  # the fields that say on whose behalf it was sent
@@ -48,6 +48,7 @@ class Exchange:
         self.headers: Any = {}  # of the response, once it is there: a mapping whose names have no case
         self.last_event_id: Optional[str] = None
         self.retry: Optional[float] = None  # seconds
+        self._lock = threading.Lock()
         self._address, self._pool, self._wire, self._handle = address, pool, wire, deadline.handle
 
     def __enter__(self) -> "Exchange":
@@ -60,7 +61,8 @@ class Exchange:
         """End it: its connection is kept for another where the response is read to its end, and closed otherwise."""
         if self._handle is not None:
             self._handle.discard(self.hang_up)
-        connection, self.connection = self.connection, None
+        with self._lock:  # from here on its connection may be another's
+            connection, self.connection = self.connection, None
         if connection is not None:
             whole = self.response is not None and self._is_whole(connection)
             if self.response is not None:
@@ -127,9 +129,9 @@ class Exchange:
 
     def hang_up(self) -> None:
         """End the connection, from any thread: whoever reads it, or waits for it, finds it at its end."""
-        sock = (self.connection and self.connection.sock) or self.connecting
-        if sock is not None:
-            with suppress(OSError):
+        with self._lock, suppress(OSError):
+            sock = None if self.connection is None else self.connection.sock
+            if sock is not None:
                 sock.shutdown(socket.SHUT_RDWR)
 
     def pieces(self, response: http.client.HTTPResponse) -> Iterator[bytes]:

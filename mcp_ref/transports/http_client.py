@@ -1,7 +1,7 @@
 """basic/transports/streamable-http, Sending Messages and Receiving Messages: one POST a message.
 
-Implements HTTP-06 to HTTP-08, HTTP-10, HTTP-11, HTTP-74. How octets travel is in transports/connection, what a response
-says is for client/received to judge.
+Implements HTTP-06 to HTTP-08, HTTP-10, HTTP-11, HTTP-74. How octets travel is in transports/exchange, what a response
+says is for client/responses to judge.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class HTTPClient:
 
     url: http or https; user and password in it are sent as Basic authorization and never shown. headers: sent with
     every request, or what makes them for each. wire: called after each HTTP exchange, see
-    transports.connection.Exchange. auth: gets the token that each request is sent with. Raises ValueError for a URL or
+    transports.exchange.Exchange. auth: gets the token that each request is sent with. Raises ValueError for a URL or
     a header that cannot be used.
     """
 
@@ -168,6 +168,13 @@ class HTTPClient:
             raise self._refusal(exchange, why)
         return sse.events(exchange.pieces(response), self.max_message)
 
+    def told(self, exchange: Exchange, events: Iterator[sse.Event]) -> Iterator[Any]:
+        """The messages of an event stream, any JSON values as yet. Raises TransportError."""
+        for event in events:
+            exchange.heard(event.id, event.retry)
+            if event.data is not None and event.data.strip():
+                yield self._decoded(event.data)
+
     def _redirect(self, response: http.client.HTTPResponse, url: str) -> Optional[str]:
         """The URL to send the same POST to; None where the response is no redirect. Raises HTTPError for any other.
 
@@ -192,12 +199,9 @@ class HTTPClient:
         response, kind = exchange.response, _media_type(exchange)
         good = 200 <= response.status < 300
         if good and kind == JSON:
-            yield self.decoded(exchange.whole(response, self.max_message))
+            yield self._decoded(exchange.whole(response, self.max_message))
         elif good and kind == EVENT_STREAM:
-            for event in sse.events(exchange.pieces(response), self.max_message):
-                exchange.heard(event.id, event.retry)
-                if event.data is not None and event.data.strip():
-                    yield self.decoded(event.data)
+            yield from self.told(exchange, sse.events(exchange.pieces(response), self.max_message))
         else:
             raise self._refusal(exchange, f"a request was answered with {shown(kind)}: " if good else "")
 
@@ -223,7 +227,7 @@ class HTTPClient:
         text = text if len(text) <= SHOWN_BODY else text[:SHOWN_BODY] + "…"
         return HTTPError(response.status, why + text, response.headers.items())
 
-    def decoded(self, data: bytes) -> Any:
+    def _decoded(self, data: bytes) -> Any:
         """The JSON value of a message. Raises TransportError."""
         try:
             return decode(data)

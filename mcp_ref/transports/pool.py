@@ -205,9 +205,8 @@ class Connection(http.client.HTTPConnection):
             if self.exchange.is_barred(address[0], str(place[0])):
                 failure = OSError("its address is a private one")
                 continue
-            made = socket.socket(family, kind, protocol)
+            self.sock = made = socket.socket(family, kind, protocol)  # at once, so that `hang_up` finds it
             try:
-                self.exchange.connecting = made
                 made.settimeout(self.exchange.deadline.left())
                 made.connect(place)
                 made.settimeout(self.exchange.deadline.left())  # of a handshake

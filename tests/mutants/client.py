@@ -176,7 +176,7 @@ HTTP_CLIENT: Edits = [
     ("received(message[\"error\"], response.status)", 'received(message["error"])'),
     ("text if len(text) <= SHOWN_BODY else text[:SHOWN_BODY] + \"…\"", "text"),
     ("exchange.whole(response, self.max_message)", "exchange.whole(response, 10**12)"),
-    ("sse.events(exchange.pieces(response), self.max_message):", "sse.events(exchange.pieces(response), 10**12):"),
+    ("sse.events(exchange.pieces(response), self.max_message))", "sse.events(exchange.pieces(response), 10**12))"),
     ('.partition(";")[0].strip().lower()', ".strip().lower()"),
     ('.partition(";")[0].strip().lower()', '.partition(";")[0].strip()'),
     ("**self.address.authorization(), ", ""),
