@@ -81,12 +81,12 @@ class Pool:
         url: as Address.url has it. exchange: the exchange.Exchange that it is for.
         """
         scheme, _, rest = url.partition("://")
-        host, _, path = rest.partition("/")
-        target, fields = "/" + path, {"Host": host, **fields}
-        connection = self._take((scheme, host))
+        host = rest.partition("/")[0]
+        site = f"{scheme}://{host}"
+        connection = self._take(site)
         if connection is not None:
             try:
-                return connection.exchanged(exchange, method, target, body, fields)
+                return connection.exchanged(exchange, method, url, body, fields)
             except socket.timeout:
                 raise
             except (OSError, http.client.HTTPException):
@@ -95,10 +95,10 @@ class Pool:
                     raise
         made = self._opener.open(url)
         assert isinstance(made, Connection)
-        made.site = scheme, host
-        return made.exchanged(exchange, method, url if made.whole_urls else target, body, {**fields, **made.fields})
+        made.site, made.fields = site, {"Host": host, **made.fields}
+        return made.exchanged(exchange, method, url, body, fields)
 
-    def _take(self, site: Tuple[str, str]) -> "Optional[Connection]":
+    def _take(self, site: str) -> "Optional[Connection]":
         """An idle connection to there that is alive, the one used last."""
         while True:
             with self._lock:
@@ -159,15 +159,15 @@ class Connection(http.client.HTTPConnection):
     sending ends where an answer begins, and where sending fails an answer that is there is taken. Head and body go out
     together, for many a server looks at the two apart.
 
-    site: the scheme and the host with its port that it leads to. whole_urls: whether it ends at a proxy, which is told
-    the whole URL, and fields: more than the request's own, for that. connected: whether there was a connection. begun,
-    answered: whether any octet was sent, or came, since the exchange began. ended: whether its peer has closed it.
-    patient: whether a read waits for what is not there. reusable: whether another exchange may follow the response.
+    site: how the URLs that it leads to begin, up to their path. whole_urls: whether a proxy is told the whole of them.
+    fields: those that each of its requests has, for that proxy among them. connected: whether there was a connection.
+    begun, answered: whether any octet was sent, or came, since the exchange began. ended: whether its peer has closed
+    it. patient: whether a read waits for what is not there. reusable: whether another exchange may follow the response.
     """
 
     connected = begun = answered = ended = reusable = whole_urls = False
     patient = True
-    site = ("", "")
+    site = ""
 
     def __init__(self, host: str, **options: Any) -> None:
         super().__init__(host, **options)
@@ -184,11 +184,12 @@ class Connection(http.client.HTTPConnection):
         self._method = "POST"
         exchange.connection = self
 
-    def exchanged(self, exchange: Any, method: str, target: str, body: Optional[bytes],
+    def exchanged(self, exchange: Any, method: str, url: str, body: Optional[bytes],
                   fields: Mapping[str, str]) -> http.client.HTTPResponse:
         """The response to a request, once its head is there."""
         self.begin(exchange)
-        self.request(method, target, body or b"", fields)
+        target = url if self.whole_urls else url[len(self.site):]
+        self.request(method, target, body or b"", {**self.fields, **fields})
         return self.getresponse()
 
     def has_news(self) -> bool:
@@ -288,7 +289,6 @@ class Connection(http.client.HTTPConnection):
             raise
         self.reusable = not (response.will_close or self._answering)
         return response
-
 
 
 def _ready(sock: socket.socket, events: int, seconds: float) -> int:

@@ -194,6 +194,9 @@ POOL: Edits = [
     ("len(self._idle) > MAX_IDLE or ", ""),
     ('if head.count("\\n") >= len(lines) or head.count("\\r") >= len(lines):', "if False:"),
     ("not (response.will_close or self._answering)", "not self._answering"),
+    ("url if self.whole_urls else url[len(self.site):]", "url[len(self.site):]"),
+    ("self.exchange.recorded and self.connected and", "self.exchange.recorded and"),
+    ("            connection.exchange.deadline.left()  #", "            pass  #"),
     ("return self._reader.peek(1) != b\"\" or self.ended", "return self.ended"),
 ]
 
@@ -284,7 +287,7 @@ CLIENT_EDITS: Dict[str, Tuple[str, Edits]] = {
     "client/icons.py": ("test_icons", ICONS),
     "transports/http_client.py": ("test_client test_client_network test_client_wire test_pool test_bad_servers",
                                   HTTP_CLIENT),
-    "transports/pool.py": ("test_pool test_client_network test_client", POOL),
+    "transports/pool.py": ("test_pool test_client_network test_client test_client_tls test_bad_servers", POOL),
     "transports/exchange.py": ("test_pool test_client_network test_client test_client_options test_bad_servers",
                                EXCHANGE),
     "legacy/client.py": ("test_client_legacy test_client_legacy_sse", LEGACY_CLIENT),
