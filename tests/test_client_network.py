@@ -17,8 +17,10 @@ from mcp_ref.base.errors import (
 )
 from mcp_ref.base.meta import LOG_LEVEL
 from mcp_ref.client.client import Client
+from mcp_ref.lib.uri import Address
 from mcp_ref.transports.calls import Deadline
-from mcp_ref.transports.exchange import _without_secrets
+from mcp_ref.transports.exchange import Exchange, _without_secrets
+from mcp_ref.transports.pool import Pool
 from tests.stub_http import ClientCase, Stub, events, raw, said
 
 from .support import proves
@@ -159,6 +161,13 @@ class EarlyAnswers(unittest.TestCase):
                     with self.assertRaises(HTTPError) as caught:
                         self.call(first + answer, then)
                     self.assertEqual((caught.exception.status, caught.exception.body), (status, body.decode()), then)
+
+    def test_its_connection_is_not_used_again(self) -> None:
+        answer = b"HTTP/1.1 413 No\r\nContent-Length: 0\r\n\r\n"
+        with Hasty(answer, "reads on") as server, contextlib.closing(Pool(direct=True)) as pool:
+            with Exchange(Address(server.url), Deadline(10), pool=pool) as exchange:
+                self.assertEqual(exchange.open("POST", server.url, b"x" * 16_000_000, {}).status, 413)
+            self.assertEqual(pool._idle, [])
 
     def test_without_one_the_exchange_broke_off(self) -> None:
         with self.assertRaisesRegex(TransportError, "broke off"):

@@ -183,6 +183,16 @@ class Kept(unittest.TestCase):
             self.get(pool, peer)
             self.assertEqual(peer.connections, 1)
 
+    def test_one_whose_answer_is_still_to_come_is_not_kept(self) -> None:
+        def half(peer: Peer, number: int, message: Any) -> bool:
+            peer.send(b"HTTP/1.1 202 Accepted\r\nContent-Length: 2\r\n\r\n")
+            return True
+
+        with Peer(half) as peer, contextlib.closing(Pool(direct=True)) as pool:
+            with Exchange(Address(peer.url), Deadline(20), pool=pool) as exchange:
+                exchange.open("POST", peer.url, b'{"id": 1}', {})
+            self.assertEqual(pool._idle, [])
+
     def test_no_field_begins_another(self) -> None:
         with Peer(good) as peer, contextlib.closing(Pool(direct=True)) as pool:
             for end in ("\r\n", "\n", "\r"):

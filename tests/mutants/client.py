@@ -194,6 +194,7 @@ POOL: Edits = [
     ("len(self._idle) > MAX_IDLE or ", ""),
     ('if head.count("\\n") >= len(lines) or head.count("\\r") >= len(lines):', "if False:"),
     ("not (response.will_close or self._answering)", "not self._answering"),
+    ("not (response.will_close or self._answering)", "not response.will_close"),
     ("url if self.whole_urls else url[len(self.site):]", "url[len(self.site):]"),
     ("self.exchange.recorded and self.connected and", "self.exchange.recorded and"),
     ("            connection.exchange.deadline.left()  #", "            pass  #"),
@@ -203,6 +204,7 @@ POOL: Edits = [
 EXCHANGE: Edits = [
     ("not whole or self._handle is not None and self._handle.cancelled:", "not whole:"),
     ("                self._pool.give(connection)\n", "                connection.close()\n"),
+    ("return connection.reusable and not response.length", "return connection.reusable"),
     ("        if (response.length or 0) > limit:\n            raise too_large\n", ""),
     ("            if len(body) > limit:\n                raise too_large\n", ""),
     ('        if left:\n            raise BrokenOff', "        if False:\n            raise BrokenOff"),
