@@ -4,6 +4,8 @@ import contextlib
 import os
 import socket
 import ssl
+import subprocess
+import sys
 import threading
 import time
 import unittest
@@ -15,6 +17,7 @@ from mcp_ref import CallCancelled, CallHandle, Client, Timeout
 from mcp_ref.base.errors import Unreachable
 
 from .raw_peer import Peer, Script, answered
+from .support import ROOT
 
 OTHER_EXAMPLE = Path(__file__).with_name("other_example.pem")
 """A key, and its certificate for other.example."""
@@ -84,6 +87,18 @@ class Tls(unittest.TestCase):
         with socket.create_server(("127.0.0.1", 0)) as silent:
             with self.assertRaisesRegex(Timeout, "0.3 s"):
                 Client(f"https://127.0.0.1:{silent.getsockname()[1]}/", era="modern").call_tool("t", timeout=0.3)
+
+
+    def test_a_python_without_it(self) -> None:
+        program = ("import sys; sys.modules['ssl'] = sys.modules['_ssl'] = None\n"
+                   "from mcp_ref import Client\n"
+                   "with Client(sys.argv[1], era='modern') as client: print(client.call_tool('t')['content'])\n"
+                   "with Client('https://127.0.0.1:1/', era='modern') as client: client.call_tool('t')\n")
+        with Peer(good) as peer:
+            ended = subprocess.run([sys.executable, "-c", program, peer.url], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, cwd=str(ROOT), encoding="utf-8", timeout=60)
+        self.assertEqual(ended.stdout, "[]\n", ended.stderr)
+        self.assertRegex(ended.stderr, "Unreachable: .*built without ssl")
 
 
 class Proxy:

@@ -35,9 +35,12 @@ from ..lib.http1 import parse_fields
 from ..lib.text import shown
 
 try:
-    from ssl import SSLWantReadError, SSLWantWriteError
-except ImportError:  # a Python without it: see `secure`
-    SSLWantReadError = SSLWantWriteError = BlockingIOError  # type: ignore[assignment, misc]
+    import ssl
+except ImportError:  # this Python is built without it: see `secure`
+    _TLS_READS: Tuple[Type[OSError], ...] = ()
+    _TLS_WRITES: Tuple[Type[OSError], ...] = ()
+else:
+    _TLS_READS, _TLS_WRITES = (ssl.SSLWantReadError,), (ssl.SSLWantWriteError,)
 
 CHUNK = 64 * 1024
 MAX_IDLE = 32
@@ -56,7 +59,7 @@ READ, WRITE = getattr(select, "POLLIN", 1), getattr(select, "POLLOUT", 4)
 
 _STATUS = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9]{2})(?: ([^\r\n]*))?\r?\n")
 _INTERIM = re.compile(rb"HTTP/1\.[01] 1(?!01)")
-_WAITS = (BlockingIOError, SSLWantReadError, SSLWantWriteError)
+_WAITS: Tuple[Type[OSError], ...] = (BlockingIOError, *_TLS_READS, *_TLS_WRITES)
 
 
 class Pool:
@@ -248,7 +251,7 @@ class Connection(http.client.HTTPConnection):
                 try:
                     count = self.sock.send(left[:CHUNK])
                 except _WAITS as error:
-                    self.wait(READ if isinstance(error, SSLWantReadError) else WRITE)
+                    self.wait(READ if isinstance(error, _TLS_READS) else WRITE)
                     continue
                 self.begun = True
                 self.record(self.exchange.sent, left[:count])
@@ -338,7 +341,7 @@ class _Octets(io.RawIOBase):
             except _WAITS as error:
                 if not connection.patient:
                     return 0
-                connection.wait(WRITE if isinstance(error, SSLWantWriteError) else READ)
+                connection.wait(WRITE if isinstance(error, _TLS_WRITES) else READ)
         connection.ended = count == 0
         if count:
             connection.answered = True
