@@ -12,6 +12,7 @@ The flow of one request:
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 from typing import (
@@ -35,7 +36,7 @@ from ..base.errors import CallCancelled, InvalidParams, McpError, ProtocolError,
 from ..base.versioning import RELEASE
 from ..patterns import mrtr
 from ..patterns.subscriptions import LIST_CHANGED
-from ..transports.calls import MAX_SECONDS, CallHandle, Deadline, Headers, Silence, Wire
+from ..transports.calls import MAX_SECONDS, CallHandle, Deadline, Headers, Notified, Sent, Silence, Wire
 from .choice import AUTO, Choice, transport_to
 from .elicitation import Inputs, OnElicit, OnListRoots, OnSample
 from .pages import LISTS, at, checked, whole
@@ -370,9 +371,7 @@ class Client:
             return kept
 
         def post(message: Dict[str, Any], headers: Dict[str, str]) -> Dict[str, Any]:
-            def ask(sent: Any = None) -> Dict[str, Any]:
-                return result_of(self._transport.post(message, headers, deadline, heard, sent), message["id"])
-
+            ask = functools.partial(self._result, message, headers, deadline, heard)
             return ask() if self._cache is None else self._cache.ask(method, message["params"], ask)
 
         def modern() -> Dict[str, Any]:
@@ -408,6 +407,11 @@ class Client:
             raise ValueError("a Deadline that is shared has its own handle: Deadline(seconds, handle)")
         return timeout
 
+    def _result(self, message: Dict[str, Any], headers: Dict[str, str], deadline: Deadline, notified: Notified,
+                sent: Optional[Sent] = None) -> Dict[str, Any]:
+        """What one message comes to."""
+        return result_of(self._transport.post(message, headers, deadline, notified, sent), message["id"])
+
     def _envelope(self, given: Mapping[str, Any], log_level: Optional[str]) -> Dict[str, Any]:
         """The `_meta` of a request. given: what its caller has for it."""
         reserved.checked_meta(given)
@@ -430,8 +434,8 @@ class Client:
         self._rounds.version = version
 
         result: Dict[str, Any] = self._rounds.attempt(
-            "server/discover", {"_meta": self._fields}, lambda message, headers: result_of(
-                self._transport.post(message, headers, deadline, lambda _: None), message["id"]))
+            "server/discover", {"_meta": self._fields},
+            lambda message, headers: self._result(message, headers, deadline, lambda _: None))
         return result
 
     def _session(self) -> "Session":
