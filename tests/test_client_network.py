@@ -190,6 +190,23 @@ class Network(ClientCase):
                 with self.assertRaisesRegex(Timeout, "within 7 s"):
                     client.call_tool("t")
 
+    def test_one_whose_time_is_over_before_it_begins_is_closed(self) -> None:
+        made: List[socket.socket] = []
+        real, resolved = socket.socket, socket.getaddrinfo
+
+        def late(*given: Any) -> Any:
+            time.sleep(0.3)
+            return resolved(*given)
+
+        def opened(*given: Any) -> socket.socket:
+            made.append(real(*given))
+            return made[-1]
+
+        with mock.patch.object(socket, "getaddrinfo", late), mock.patch.object(socket, "socket", opened):
+            with Client("http://127.0.0.1:1/mcp", era="modern") as client, self.assertRaises(Timeout):
+                client.call_tool("t", timeout=0.2)
+        self.assertEqual([each.fileno() for each in made], [-1])
+
     def test_no_timeout_is_more_than_poll_takes(self) -> None:
         self.assertLess(Deadline(float("inf")).left() * 1000, 2**31)
 
