@@ -195,11 +195,12 @@ def left() -> Tuple[int, int]:
 
 
 def call(url: str, fault: Fault, test: unittest.TestCase) -> None:
-    stalls = issubclass(fault[0], Timeout)
+    stalls, began = issubclass(fault[0], Timeout), time.monotonic()
     with Client(url, era="modern", timeout=STALL if stalls else 60.0,
                 headers={"Authorization": f"Bearer {SECRET}"}) as client, test.assertRaises(McpError) as caught:
         client.call_tool("t")
     error = caught.exception
+    test.assertLess(time.monotonic() - began, 30)
     test.assertIsInstance(error, fault[0], f"{error!r}")
     test.assertIn(fault[1], str(error))
     test.assertNotIn(SECRET, f"{error!r} {error} {vars(error)}")
@@ -236,6 +237,19 @@ class Misbehaving(unittest.TestCase):
                                           on_log=lambda *each: heard.append(each)) as client:
             self.assertEqual(client.call_tool("t")["content"], [])
         self.assertEqual(heard, [])
+
+
+    def test_one_that_never_lets_us_wait(self) -> None:
+        note = b'data: {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}\n\n'
+
+        def script(peer: Peer, number: int, message: Any) -> bool:
+            peer.send(EVENTS + note + b": hello\n\n" * 50_000
+                      + b"data: " + answered(message).partition(b"\r\n\r\n")[2] + b"\n\n")
+            return False
+
+        with Peer(script) as peer, Client(peer.url, era="modern", timeout=STALL,
+                                          on_log=lambda *_: time.sleep(2 * STALL)) as client:
+            self.assertRaises(Timeout, client.call_tool, "t")
 
 
 class Tls(unittest.TestCase):

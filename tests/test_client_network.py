@@ -17,8 +17,10 @@ from mcp_ref.base.errors import (
 )
 from mcp_ref.base.meta import LOG_LEVEL
 from mcp_ref.client.client import Client
+from mcp_ref.lib.uri import Address
 from mcp_ref.transports.calls import Deadline
-from mcp_ref.transports.exchange import _without_secrets
+from mcp_ref.transports.exchange import Exchange, _without_secrets
+from mcp_ref.transports.pool import Pool
 from tests.stub_http import ClientCase, Stub, events, raw, said
 
 from .support import proves
@@ -160,6 +162,13 @@ class EarlyAnswers(unittest.TestCase):
                         self.call(first + answer, then)
                     self.assertEqual((caught.exception.status, caught.exception.body), (status, body.decode()), then)
 
+    def test_its_connection_is_not_used_again(self) -> None:
+        answer = b"HTTP/1.1 413 No\r\nContent-Length: 0\r\n\r\n"
+        with Hasty(answer, "reads on") as server, contextlib.closing(Pool(direct=True)) as pool:
+            with Exchange(Address(server.url), Deadline(10), pool=pool) as exchange:
+                self.assertEqual(exchange.open("POST", server.url, b"x" * 16_000_000, {}).status, 413)
+            self.assertEqual(pool._idle, [])
+
     def test_without_one_the_exchange_broke_off(self) -> None:
         with self.assertRaisesRegex(TransportError, "broke off"):
             self.call(b"", "closes")
@@ -180,6 +189,23 @@ class Network(ClientCase):
             with Client("http://127.0.0.1:1/mcp", era="modern", timeout=7) as client:
                 with self.assertRaisesRegex(Timeout, "within 7 s"):
                     client.call_tool("t")
+
+    def test_one_whose_time_is_over_before_it_begins_is_closed(self) -> None:
+        made: List[socket.socket] = []
+        real, resolved = socket.socket, socket.getaddrinfo
+
+        def late(*given: Any) -> Any:
+            time.sleep(0.3)
+            return resolved(*given)
+
+        def opened(*given: Any) -> socket.socket:
+            made.append(real(*given))
+            return made[-1]
+
+        with mock.patch.object(socket, "getaddrinfo", late), mock.patch.object(socket, "socket", opened):
+            with Client("http://127.0.0.1:1/mcp", era="modern") as client, self.assertRaises(Timeout):
+                client.call_tool("t", timeout=0.2)
+        self.assertEqual([each.fileno() for each in made], [-1])
 
     def test_no_timeout_is_more_than_poll_takes(self) -> None:
         self.assertLess(Deadline(float("inf")).left() * 1000, 2**31)

@@ -7,6 +7,7 @@ import threading
 import unittest
 import warnings
 from typing import Any, Iterator, Tuple
+from unittest import mock
 
 from mcp_ref import CallCancelled, CallHandle, Client, HTTPError, Server, Timeout, TransportError
 from mcp_ref.base.errors import BrokenOff
@@ -160,6 +161,37 @@ class Kept(unittest.TestCase):
                     if cancelled:
                         handle.cancel()
                 self.assertEqual(len(pool._idle), 0 if cancelled else 1)
+
+    def test_a_proxy_is_told_the_whole_url_each_time(self) -> None:
+        with Peer(good) as proxy, mock.patch.dict(os.environ, {"http_proxy": f"http://ada:pass@{proxy.place}",
+                                                               "no_proxy": ""}):
+            with Client("http://server.test/mcp?x", era="modern") as client:
+                for _ in range(2):
+                    client.call_tool("t")
+        self.assertEqual((proxy.connections, proxy.requests), (1, 2))
+        for head in proxy.heads:
+            lines = head.split(b"\r\n")
+            self.assertEqual(lines[0], b"POST http://server.test/mcp?x HTTP/1.1")
+            self.assertEqual([line for line in lines if line.startswith(b"Host:")], [b"Host: server.test"])
+            self.assertIn(b"Proxy-Authorization: Basic YWRhOnBhc3M=", lines)
+
+    def test_an_exchange_that_is_over_hangs_up_on_nobody(self) -> None:
+        with Peer(good) as peer, contextlib.closing(Pool(direct=True)) as pool:
+            with Exchange(Address(peer.url), Deadline(20), pool=pool) as exchange:
+                exchange.whole(exchange.open("POST", peer.url, b'{"id": 1}', {}), 1000)
+            exchange.hang_up()
+            self.get(pool, peer)
+            self.assertEqual(peer.connections, 1)
+
+    def test_one_whose_answer_is_still_to_come_is_not_kept(self) -> None:
+        def half(peer: Peer, number: int, message: Any) -> bool:
+            peer.send(b"HTTP/1.1 202 Accepted\r\nContent-Length: 2\r\n\r\n")
+            return True
+
+        with Peer(half) as peer, contextlib.closing(Pool(direct=True)) as pool:
+            with Exchange(Address(peer.url), Deadline(20), pool=pool) as exchange:
+                exchange.open("POST", peer.url, b'{"id": 1}', {})
+            self.assertEqual(pool._idle, [])
 
     def test_no_field_begins_another(self) -> None:
         with Peer(good) as peer, contextlib.closing(Pool(direct=True)) as pool:

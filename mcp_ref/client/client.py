@@ -12,6 +12,7 @@ The flow of one request:
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 from typing import (
@@ -35,7 +36,7 @@ from ..base.errors import CallCancelled, InvalidParams, McpError, ProtocolError,
 from ..base.versioning import RELEASE
 from ..patterns import mrtr
 from ..patterns.subscriptions import LIST_CHANGED
-from ..transports.calls import MAX_SECONDS, CallHandle, Deadline, Headers, Silence, Wire
+from ..transports.calls import MAX_SECONDS, CallHandle, Deadline, Headers, Notified, Sent, Silence, Wire
 from .choice import AUTO, Choice, transport_to
 from .elicitation import Inputs, OnElicit, OnListRoots, OnSample
 from .pages import LISTS, at, checked, whole
@@ -67,7 +68,7 @@ class Client:
         server is not counted. 60 by default, and without end in this process. max_timeout: with it every progress
         notification of a call begins `timeout` anew, until the call has taken so long in all.
     headers: sent with every request, or a callable that makes them for each, to renew a token for example.
-    wire: called after each exchange with what was sent and received, see transports.connection.Exchange.
+    wire: called after each exchange with what was sent and received, see transports.exchange.Exchange.
     on_elicit, on_sample, on_list_roots: answer the server's questions, see client.elicitation; the client declares
         exactly what they cover. elicit_modes: what on_elicit handles of "form" and "url". sample_tools: whether
         on_sample lets its model use the tools that a server offers it.
@@ -370,9 +371,7 @@ class Client:
             return kept
 
         def post(message: Dict[str, Any], headers: Dict[str, str]) -> Dict[str, Any]:
-            def ask(sent: Any = None) -> Dict[str, Any]:
-                return result_of(self._transport.post(message, headers, deadline, heard, sent), message["id"])
-
+            ask = functools.partial(self._result, message, headers, deadline, heard)
             return ask() if self._cache is None else self._cache.ask(method, message["params"], ask)
 
         def modern() -> Dict[str, Any]:
@@ -385,15 +384,17 @@ class Client:
                 raise not_by_hand(session.version)
             return session.request(method, full, deadline, heard)
 
+        heard = self._tokens.hearing(full["_meta"], on_progress or self._on_progress, self._on_log, deadline)
         try:
-            with self._tokens.hearing(full["_meta"], on_progress or self._on_progress, self._on_log, deadline) as heard:
-                return self.choice.speak(method, deadline, modern, legacy)
+            return self.choice.speak(method, deadline, modern, legacy)
         except McpError as error:
             if deadline.handle is not None and deadline.handle.cancelled:  # whatever a broken connection looks like
                 raise CallCancelled() from (None if isinstance(error, CallCancelled) else error)
             if isinstance(error, InvalidParams) and self._cache is not None:
                 self._cache.refused(method, full)
             raise
+        finally:
+            self._tokens.release(heard)
 
     # One request
 
@@ -405,6 +406,11 @@ class Client:
         if handle is not None and handle is not timeout.handle:
             raise ValueError("a Deadline that is shared has its own handle: Deadline(seconds, handle)")
         return timeout
+
+    def _result(self, message: Dict[str, Any], headers: Dict[str, str], deadline: Deadline, notified: Notified,
+                sent: Optional[Sent] = None) -> Dict[str, Any]:
+        """What one message comes to."""
+        return result_of(self._transport.post(message, headers, deadline, notified, sent), message["id"])
 
     def _envelope(self, given: Mapping[str, Any], log_level: Optional[str]) -> Dict[str, Any]:
         """The `_meta` of a request. given: what its caller has for it."""
@@ -427,10 +433,9 @@ class Client:
         """server/discover in a version, to find out whether the server speaks it."""
         self._rounds.version = version
 
-        def post(message: Dict[str, Any], headers: Dict[str, str]) -> Dict[str, Any]:
-            return result_of(self._transport.post(message, headers, deadline, lambda _: None), message["id"])
-
-        result: Dict[str, Any] = self._rounds.attempt("server/discover", {"_meta": self._fields}, post)
+        result: Dict[str, Any] = self._rounds.attempt(
+            "server/discover", {"_meta": self._fields},
+            lambda message, headers: self._result(message, headers, deadline, lambda _: None))
         return result
 
     def _session(self) -> "Session":

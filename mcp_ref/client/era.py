@@ -57,11 +57,9 @@ class Evidence(NamedTuple):
     @property
     def versions(self) -> Optional[List[str]]:
         """The versions that a DiscoverResult or -32022 names; None for any other answer."""
-        data, name = self.result, "supportedVersions"
         if isinstance(self.error, UnsupportedProtocolVersion):
-            data, name = self.error.data, "supported"
-        listed = data.get(name) if isinstance(data, dict) else None
-        return [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else None
+            return _listed(self.error.data, "supported")
+        return _listed(self.result, "supportedVersions")
 
     def common(self, ours: Sequence[str]) -> Optional[str]:
         """The newest of our versions among those."""
@@ -181,9 +179,13 @@ def older_era(error: Union[ProtocolError, HTTPError], method: str) -> str:
 
 def _supported(error: Union[ProtocolError, HTTPError]) -> List[str]:
     """The versions that the error's data lists."""
-    data = error.data if isinstance(error, ProtocolError) else None
-    listed = data.get("supported") if isinstance(data, dict) else None
-    return [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
+    return _listed(error.data, "supported") or [] if isinstance(error, ProtocolError) else []
+
+
+def _listed(data: Any, name: str) -> Optional[List[str]]:
+    """The texts in a member that is a list; None where there is none."""
+    listed = data.get(name) if isinstance(data, dict) else None
+    return [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else None
 
 
 def _shows(error: Union[ProtocolError, HTTPError], method: str, text: str) -> bool:

@@ -8,8 +8,7 @@ from __future__ import annotations
 import itertools
 import sys
 import threading
-from contextlib import contextmanager
-from typing import Any, Callable, Dict, Iterator, List, Optional, Set
+from typing import Any, Callable, Dict, List, Optional, Set
 
 from ..base.errors import TransportError, received
 from ..base.log import log
@@ -101,7 +100,7 @@ class Heard:
 
     def __init__(self, token: Any, on_progress: Optional[OnProgress], on_log: Optional[OnLog],
                  renew: Callable[[], None] = lambda: None) -> None:
-        self._token, self._on_progress, self._on_log, self._renew = token, on_progress, on_log, renew
+        self.token, self._on_progress, self._on_log, self._renew = token, on_progress, on_log, renew
 
     def __call__(self, message: Dict[str, Any]) -> None:
         """Hand on one notification."""
@@ -110,7 +109,7 @@ class Heard:
             return
         if method == "notifications/progress":
             token, progress = params.get("progressToken"), _number(params.get("progress"))
-            if self._token is None or not same_id(token, self._token) or progress is None:
+            if self.token is None or not same_id(token, self.token) or progress is None:
                 return
             self._renew()
             if self._on_progress is not None:
@@ -129,10 +128,9 @@ class Tokens:
         self._numbers = itertools.count(1)
         self._taken: Set[Any] = set()
 
-    @contextmanager
     def hearing(self, fields: Dict[str, Any], on_progress: Optional[OnProgress], on_log: Optional[OnLog],
-                deadline: Deadline) -> Iterator[Heard]:
-        """What hears the notifications of one request, whose token is taken until it ends.
+                deadline: Deadline) -> Heard:
+        """What hears the notifications of one request, whose token is taken until `release`.
 
         fields: its `_meta`; a token is put in where they have none and one is of use. Raises ValueError for one that is
         neither a text nor an integer, and for one that is taken (PROG-01, PROG-02).
@@ -140,17 +138,18 @@ class Tokens:
         token = fields.get(PROGRESS_TOKEN)
         if type(token) not in (str, int) and PROGRESS_TOKEN in fields:
             raise ValueError(f"a progressToken is a text or an integer, not {shown(token)}")
-        with self._lock:
-            if token in self._taken:
-                raise ValueError(f"the progressToken {shown(token)} is that of another request under way")
-            if token is None and (on_progress is not None or deadline.longest is not None):
-                token = fields[PROGRESS_TOKEN] = next(each for each in self._numbers if each not in self._taken)
-            if token is not None:
+        if token is not None or on_progress is not None or deadline.longest is not None:
+            with self._lock:
+                if token is None:
+                    token = fields[PROGRESS_TOKEN] = next(each for each in self._numbers if each not in self._taken)
+                elif token in self._taken:
+                    raise ValueError(f"the progressToken {shown(token)} is that of another request under way")
                 self._taken.add(token)
-        try:
-            yield Heard(token, on_progress, on_log, deadline.renew)
-        finally:
-            self._taken.discard(token)
+        return Heard(token, on_progress, on_log, deadline.renew)
+
+    def release(self, heard: Heard) -> None:
+        """The request is over."""
+        self._taken.discard(heard.token)
 
 
 def _tell(name: str, callback: Callable[..., None], *given: Any) -> None:

@@ -59,7 +59,6 @@ class Rounds:
 
         by_hand: how many are gone along with; the question of the next is raised as InputRequired.
         """
-        original = {name: value for name, value in params.items() if name not in ("inputResponses", "requestState")}
         rounds = 0
         while True:
             result: Dict[str, Any] = self.send(method, params, deadline, post)
@@ -75,6 +74,7 @@ class Rounds:
                 retry = self._inputs.retry(result)
             if "inputResponses" not in retry:  # a server that asks nothing needs time to get on
                 deadline.pause(min(FIRST_PAUSE * 2**rounds, LONGEST_PAUSE), self._closed)
+            original = {name: value for name, value in params.items() if name not in ("inputResponses", "requestState")}
             params = {**original, **retry}
             rounds += 1
 

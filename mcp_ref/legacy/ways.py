@@ -170,10 +170,10 @@ class Streamable(Way):
         fields = {"Accept": EVENT_STREAM, **self._fields}
         if before is not None and before.last_event_id:
             fields["Last-Event-ID"] = before.last_event_id.encode("utf-8").decode("latin-1")  # whose octets are sent
-        with self._http.exchange("GET", None, fields, deadline) as (exchange, response):
+        with self._http.exchange("GET", None, fields, deadline) as exchange:
             if before is not None:
                 exchange.heard(before.last_event_id, before.retry)
-            yield exchange, _apart(_decoded(self._http, exchange, self._http.events(exchange, response)))
+            yield exchange, _apart(self._http.told(exchange, self._http.events(exchange)))
 
     def open(self, deadline: Deadline) -> None:
         """Open the GET stream, and wait until it is there, or the server has said that it has none."""
@@ -295,15 +295,15 @@ class OverSSE(Shared):
         self._fields: Dict[str, str] = {}
         with ExitStack() as stack:
             opening = http.exchange("GET", None, {"Accept": EVENT_STREAM}, Deadline(deadline.left()))
-            self._exchange, response = stack.enter_context(opening)
-            events = http.events(self._exchange, response)
+            self._exchange = stack.enter_context(opening)
+            events = http.events(self._exchange)
             first = next(events, None)
             if first is None or first.name != "endpoint" or first.data is None:
                 raise TransportError(f"{http.address} sends an event stream that does not begin with endpoint")
             self.place = self._same_origin(first.data)
             self._exchange.deadline = Silence(MAX_SECONDS)
             self._stack = stack.pop_all()
-        messages = _apart(_decoded(http, self._exchange, events))
+        messages = _apart(http.told(self._exchange, events))
         try:
             threading.Thread(target=self._read, args=(messages,), name="mcp-sse", daemon=True).start()
         except RuntimeError:  # a Python without threads, or out of them
@@ -340,9 +340,9 @@ class OverSSE(Shared):
 
     def notify(self, message: Message, deadline: Deadline) -> None:
         """POST it; of what answers the POST nothing is read."""
-        with self._http.exchange("POST", encoded(message), self._fields, deadline, self.place) as (_, response):
-            if not 200 <= response.status < 300:
-                raise HTTPError(response.status, "the message was refused", response.headers.items())
+        with self._http.exchange("POST", encoded(message), self._fields, deadline, self.place) as exchange:
+            if not 200 <= exchange.response.status < 300:
+                raise HTTPError(exchange.response.status, "the message was refused", exchange.headers.items())
 
     def close(self) -> None:
         """End the stream, and with it the session."""
@@ -394,10 +394,3 @@ def _apart(messages: Iterator[Any]) -> Iterator[Any]:
     """Each message by itself: an array holds several (2025-03-26, basic/index, Batching)."""
     for message in messages:
         yield from message if isinstance(message, list) else (message,)
-
-
-def _decoded(http: "HTTPClient", exchange: "Exchange", events: Iterator[Any]) -> Iterator[Any]:
-    for event in events:
-        exchange.heard(event.id, event.retry)
-        if event.data is not None and event.data.strip():
-            yield http.decoded(event.data)

@@ -1,6 +1,6 @@
 """basic/patterns/cancellation, Timeouts: one HTTP exchange by urllib, bounded as a whole; its faults are McpErrors.
 
-A socket timeout bounds each read, and a peer that drips octets would never meet it; here every read has what is left
+A socket timeout bounds each read, and a peer that drips octets would never meet it; here every wait has what is left
 of the deadline. Name resolution is the one thing that cannot be bounded. Where connections come from, and that they are
 kept, is told in transports/pool.
 """
@@ -10,19 +10,19 @@ from __future__ import annotations
 import http.client
 import re
 import socket
+import threading
 import urllib.error
 import zlib
-from contextlib import contextmanager, suppress
-from typing import Any, Callable, Iterator, Mapping, Optional, Union
+from contextlib import suppress
+from typing import Any, Callable, Iterator, Mapping, Optional
 
-from ..base.errors import BrokenOff, TransportError, Unreachable
+from ..base.errors import BrokenOff, McpError, TransportError, Unreachable
 from ..lib.text import shown
 from ..lib.uri import Address
 from .calls import Deadline, Wire
 from .pool import CHUNK, Connection, Pool, secure
 
-MAX_RECORD = 8 * 1024 * 1024
-
+_FAULTS = (OSError, http.client.HTTPException, ValueError)
 _HEADS = r"(?s)(?:HTTP/1\.[01] 1(?!01).*?\r\n\r\n)*.*?(?:\r\n\r\n|\Z)"
 SECRET_FIELD = (r"(?im)^(?=(?:proxy-)?authorization:|dpop:|(?:set-)?cookie:"
                 r"|[^\s:]*(?:api-?key|token|secret|password|credential|-auth\b))([^\s:]+):[^\r\n]*")
@@ -30,62 +30,63 @@ SECRET_FIELD = (r"(?im)^(?=(?:proxy-)?authorization:|dpop:|(?:set-)?cookie:"
 
 
 class Exchange:
-    """One request and its response; a context manager.
+    """One request and its response; a context manager, which is closed at its end.
 
     wire: called at the end with what was sent and what was received, as text, the values of secret headers left out.
-    pool: where the connection comes from and goes back to; needed by `open`. No redirect is followed.
+    pool: where the connection comes from and goes back to; needed by `open`. No redirect is followed. response: once
+    its head is there.
     """
 
     def __init__(self, address: Address, deadline: Deadline, wire: Optional[Wire] = None,
                  pool: Optional[Pool] = None) -> None:
         self.deadline = deadline
         self.connection: Optional[Connection] = None
-        self.connecting: Optional[socket.socket] = None
         self.barred: Optional[Callable[[str], bool]] = None  # addresses that the server's name may not have
-        self.sent, self.received = bytearray(), bytearray()
+        self.recorded, self.sent, self.received = wire is not None, bytearray(), bytearray()
         self.authorized: Mapping[str, str] = {}  # the fields that say on whose behalf it was sent
+        self.response: Any = None
         self.headers: Any = {}  # of the response, once it is there: a mapping whose names have no case
         self.last_event_id: Optional[str] = None
         self.retry: Optional[float] = None  # seconds
-        self._response: Optional[http.client.HTTPResponse] = None
+        self._lock = threading.Lock()
         self._address, self._pool, self._wire, self._handle = address, pool, wire, deadline.handle
 
     def __enter__(self) -> "Exchange":
-        if self._handle is not None:
-            self._handle.add(self.hang_up)
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End it: its connection is kept for another where the response is read to its end, and closed otherwise."""
         if self._handle is not None:
             self._handle.discard(self.hang_up)
-        if self.connection is not None:
-            self._leave(self.connection, self._response)
+        with self._lock:  # from here on its connection may be another's
+            connection, self.connection = self.connection, None
+        if connection is not None:
+            whole = self.response is not None and self._is_whole(connection)
+            if self.response is not None:
+                self.response.close()
+            if self._pool is None or not whole or self._handle is not None and self._handle.cancelled:
+                connection.close()
+            else:
+                self._pool.give(connection)
         if self._wire is not None:
             self._wire(_without_secrets(self.sent), _without_secrets(self.received))
 
-    def _leave(self, connection: Connection, response: Optional[http.client.HTTPResponse]) -> None:
-        """Keep the connection where the response is at its end, or what is left of it is there already."""
-        connection.patient = whole = False
-        with suppress(OSError, http.client.HTTPException, ValueError):
-            if response is not None and response.length is None and not response.isclosed():
-                whole = response.chunked and response.read1(CHUNK) == b"" and response.isclosed()
-            elif response is not None:
-                whole = response.length in (0, None)
-        if response is not None:
-            response.close()
-        if whole and not (self._handle is not None and self._handle.cancelled):
-            connection.keep()
-        else:
-            connection.close()
+    def _is_whole(self, connection: Connection) -> bool:
+        """Whether the response is at its end, or what is left of it is there already, and another may follow."""
+        response: http.client.HTTPResponse = self.response
+        if response.length is not None or response.isclosed():
+            return connection.reusable and not response.length
+        connection.patient = False
+        with suppress(*_FAULTS):
+            return connection.reusable and response.read1(CHUNK) == b"" and response.isclosed()
+        return False
 
     def is_barred(self, host: str, place: str) -> bool:
         """Whether the server, and not a proxy, would be reached at an address that is barred."""
         return self.barred is not None and host == self._address.origin[1] and self.barred(place)
-
-    def record(self, part: bytearray, data: Union[bytes, memoryview]) -> None:
-        """Add octets to `sent` or `received`, if anybody wants them."""
-        if self._wire is not None and len(part) < MAX_RECORD:
-            part += data
 
     def heard(self, event_id: Optional[str], retry: Optional[float]) -> None:
         """Keep what an event says of taking its stream up again; None where it says nothing."""
@@ -99,10 +100,14 @@ class Exchange:
         repeatable: whether it may be sent again where a kept connection turns out to be dead.
         """
         assert self._pool is not None
-        with self._faults():
-            self._response = self._pool.open(method, url, body, fields, self, repeatable)
-        self.headers = self._response.headers
-        return self._response
+        if self._handle is not None:
+            self._handle.add(self.hang_up)
+        try:
+            response = self._pool.open(method, url, body, fields, self, repeatable)
+        except _FAULTS as error:
+            raise self._fault(error) from None
+        self.response, self.headers = response, response.headers
+        return response
 
     def send(self, octets: bytes) -> http.client.HTTPResponse:
         """Send octets that are a whole request already, past any proxy; otherwise as `open`.
@@ -110,19 +115,23 @@ class Exchange:
         A peer that answers without reading on is heard all the same.
         """
         scheme, host, port = self._address.origin
-        with self._faults():
+        if self._handle is not None:
+            self._handle.add(self.hang_up)
+        try:
             connection = (secure() if scheme == "https" else Connection)(host, port=int(port))
             connection.begin(self)
             connection.connect()
             connection.send(octets)
-            self._response = connection.getresponse()
-        return self._response
+            self.response = response = connection.getresponse()
+        except _FAULTS as error:
+            raise self._fault(error) from None
+        return response
 
     def hang_up(self) -> None:
         """End the connection, from any thread: whoever reads it, or waits for it, finds it at its end."""
-        sock = (self.connection and self.connection.sock) or self.connecting
-        if sock is not None:
-            with suppress(OSError):
+        with self._lock, suppress(OSError):
+            sock = None if self.connection is None else self.connection.sock
+            if sock is not None:
                 sock.shutdown(socket.SHUT_RDWR)
 
     def pieces(self, response: http.client.HTTPResponse) -> Iterator[bytes]:
@@ -150,8 +159,10 @@ class Exchange:
         """Counts by itself, since read1 of Python 3.9 would read on after Content-Length octets."""
         left = response.length
         while left is None or left > 0:
-            with self._faults():
+            try:
                 data = response.read1(CHUNK if left is None else min(left, CHUNK))
+            except _FAULTS as error:
+                raise self._fault(error) from None
             if not data:
                 break
             left = None if left is None else left - len(data)
@@ -159,19 +170,15 @@ class Exchange:
         if left:
             raise BrokenOff(f"{self._address} cut its answer off, {left} octets short")
 
-    @contextmanager
-    def _faults(self) -> Iterator[None]:
-        """What the network can raise, as McpErrors that name the server."""
-        try:
-            yield
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            cause: Any = error.reason if isinstance(error, urllib.error.URLError) else error
-            if isinstance(cause, socket.timeout):
-                raise self.deadline.error() from None
-            words = " ".join(str(getattr(cause, "strerror", None) or cause or type(cause).__name__).split())
-            if self.connection is None or not self.connection.connected:
-                raise Unreachable(f"cannot reach {self._address}: {words}") from None
-            raise BrokenOff(f"the exchange with {self._address} broke off: {words}") from None
+    def _fault(self, error: Exception) -> McpError:
+        """What the network raised, as an McpError that names the server."""
+        cause: Any = error.reason if isinstance(error, urllib.error.URLError) else error
+        if isinstance(cause, socket.timeout):
+            return self.deadline.error()
+        words = " ".join(str(getattr(cause, "strerror", None) or cause or type(cause).__name__).split())
+        if self.connection is None or not self.connection.connected:
+            return Unreachable(f"cannot reach {self._address}: {words}")
+        return BrokenOff(f"the exchange with {self._address} broke off: {words}")
 
 
 def _without_secrets(octets: bytearray) -> str:

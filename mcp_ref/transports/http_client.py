@@ -1,7 +1,7 @@
 """basic/transports/streamable-http, Sending Messages and Receiving Messages: one POST a message.
 
-Implements HTTP-06 to HTTP-08, HTTP-10, HTTP-11, HTTP-74. How octets travel is in transports/connection, what a response
-says is for client/received to judge.
+Implements HTTP-06 to HTTP-08, HTTP-10, HTTP-11, HTTP-74. How octets travel is in transports/exchange, what a response
+says is for client/responses to judge.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class HTTPClient:
 
     url: http or https; user and password in it are sent as Basic authorization and never shown. headers: sent with
     every request, or what makes them for each. wire: called after each HTTP exchange, see
-    transports.connection.Exchange. auth: gets the token that each request is sent with. Raises ValueError for a URL or
+    transports.exchange.Exchange. auth: gets the token that each request is sent with. Raises ValueError for a URL or
     a header that cannot be used.
     """
 
@@ -86,8 +86,8 @@ class HTTPClient:
         HTTPError, the ProtocolError that an HTTP error carries, and TransportError, for a message that is not JSON
         before anything is sent.
         """
-        with self.answer(message, headers, deadline) as (exchange, messages):
-            for answer in messages:
+        with self._request(message, headers, deadline) as exchange:
+            for answer in self._messages(exchange):
                 if not isinstance(answer, dict) or "method" not in answer:
                     if sent is not None:
                         sent(exchange.authorized)
@@ -108,24 +108,24 @@ class HTTPClient:
         Leaving it closes the connection, unless the answer is whole, when the next request may have it. It, and the
         iterator, raise what `post` does.
         """
-        with self.exchange("POST", encoded(message), headers, deadline,
-                           repeatable=message["method"] in REPEATABLE) as (exchange, response):
-            yield exchange, self._messages(exchange, response)
+        with self._request(message, headers, deadline) as exchange:
+            yield exchange, self._messages(exchange)
+
+    def _request(self, message: Mapping[str, Any], headers: Mapping[str, str], deadline: Deadline) -> Exchange:
+        return self.exchange("POST", encoded(message), headers, deadline, repeatable=message["method"] in REPEATABLE)
 
     def notify(self, message: Mapping[str, Any], headers: Mapping[str, str], deadline: Deadline) -> None:
         """Send a notification or a response, which has no answer: of any 2xx the body is not read.
 
         Raises what `post` does.
         """
-        with self.exchange("POST", encoded(message), headers, deadline) as (exchange, response):
-            if not 200 <= response.status < 300:
-                raise self._refusal(exchange, response, "")
+        with self.exchange("POST", encoded(message), headers, deadline) as exchange:
+            if not 200 <= exchange.response.status < 300:
+                raise self._refusal(exchange, "")
 
-    @contextmanager
     def exchange(self, method: str, body: Optional[bytes], headers: Mapping[str, str], deadline: Deadline,
-                 url: Optional[str] = None,
-                 repeatable: bool = False) -> Iterator[Tuple[Exchange, http.client.HTTPResponse]]:
-        """One HTTP exchange with the endpoint, or another url of its origin; gives it and its response.
+                 url: Optional[str] = None, repeatable: bool = False) -> Exchange:
+        """One HTTP exchange with the endpoint, or another url of its origin, whose response is there; to be closed.
 
         It is made again where a redirect is followed, and where the client has been authorized meanwhile. repeatable:
         whether a POST may be sent again where a kept connection turns out to be dead. Raises Timeout, Unreachable,
@@ -140,14 +140,18 @@ class HTTPClient:
         attempt = None if self._auth is None else self._auth(deadline)
         while redirects <= MAX_REDIRECTS:
             own = {} if attempt is None else attempt.headers(method, url)
-            with Exchange(self.address, deadline, self._wire, self._pool) as exchange:
-                exchange.authorized = _bearing(given, own)
+            exchange = Exchange(self.address, deadline, self._wire, self._pool)
+            try:
+                exchange.authorized = _bearing(given, own) if own else given
                 response = exchange.open(method, url, body, {**fields, **own}, repeatable or method != "POST")
                 again = self._redirect(response, url)
                 if again is None and (attempt is None or response.status not in (401, 403)):
-                    yield exchange, response
-                    return
-                refused = None if again is not None else self._refusal(exchange, response, "")
+                    return exchange
+                refused = None if again is not None else self._refusal(exchange, "")
+            except BaseException:
+                exchange.close()
+                raise
+            exchange.close()
             if again is not None:
                 url, redirects = again, redirects + 1
             elif attempt is not None and not attempt.challenged(response.status, response.headers.items(), method, url):
@@ -155,22 +159,31 @@ class HTTPClient:
                 raise refused
         raise TransportError(f"{self.address} redirects more than {MAX_REDIRECTS} times")
 
-    def events(self, exchange: Exchange, response: http.client.HTTPResponse) -> Iterator[sse.Event]:
+    def events(self, exchange: Exchange) -> Iterator[sse.Event]:
         """The events of a response that is an event stream. Raises the ProtocolError or HTTPError that it is instead.
         """
-        kind = _media_type(response)
+        response, kind = exchange.response, _media_type(exchange)
         if response.status != 200 or kind != EVENT_STREAM:
             why = f"a stream was asked for, and {shown(kind)} came: " if response.status == 200 else ""
-            raise self._refusal(exchange, response, why)
+            raise self._refusal(exchange, why)
         return sse.events(exchange.pieces(response), self.max_message)
+
+    def told(self, exchange: Exchange, events: Iterator[sse.Event]) -> Iterator[Any]:
+        """The messages of an event stream, any JSON values as yet. Raises TransportError."""
+        for event in events:
+            exchange.heard(event.id, event.retry)
+            if event.data is not None and event.data.strip():
+                yield self._decoded(event.data)
 
     def _redirect(self, response: http.client.HTTPResponse, url: str) -> Optional[str]:
         """The URL to send the same POST to; None where the response is no redirect. Raises HTTPError for any other.
 
         Anything but 307 and 308 would turn the POST into a GET, and another origin was not what the user named.
         """
+        if response.status not in (301, 302, 303, 307, 308):
+            return None
         target = response.headers.get("Location")
-        if response.status not in (301, 302, 303, 307, 308) or target is None:
+        if target is None:
             return None
         try:
             there = Address(joined(url, target))
@@ -181,26 +194,24 @@ class HTTPClient:
         raise HTTPError(response.status, f"redirected to {there}, where nothing was sent; use that URL if it is right",
                         response.headers.items())
 
-    def _messages(self, exchange: Exchange, response: http.client.HTTPResponse) -> Iterator[Any]:
+    def _messages(self, exchange: Exchange) -> Iterator[Any]:
         """By status and media type: one JSON object, an event stream, or what is not MCP, an HTTPError."""
-        kind = _media_type(response)
+        response, kind = exchange.response, _media_type(exchange)
         good = 200 <= response.status < 300
         if good and kind == JSON:
-            yield self.decoded(exchange.whole(response, self.max_message))
+            yield self._decoded(exchange.whole(response, self.max_message))
         elif good and kind == EVENT_STREAM:
-            for event in sse.events(exchange.pieces(response), self.max_message):
-                exchange.heard(event.id, event.retry)
-                if event.data is not None and event.data.strip():
-                    yield self.decoded(event.data)
+            yield from self.told(exchange, sse.events(exchange.pieces(response), self.max_message))
         else:
-            raise self._refusal(exchange, response, f"a request was answered with {shown(kind)}: " if good else "")
+            raise self._refusal(exchange, f"a request was answered with {shown(kind)}: " if good else "")
 
-    def _refusal(self, exchange: Exchange, response: http.client.HTTPResponse, why: str) -> Exception:
+    def _refusal(self, exchange: Exchange, why: str) -> Exception:
         """The ProtocolError that an HTTP error carries, for any other answer an HTTPError.
 
         An HTTP exchange has one request, so whatever id the error has it answers that: servers refuse before they have
         read it, and then have none, null, or a word of their own.
         """
+        response = exchange.response
         try:
             body = exchange.whole(response, MAX_ERROR_BODY)
             message = decode(body)
@@ -216,7 +227,7 @@ class HTTPClient:
         text = text if len(text) <= SHOWN_BODY else text[:SHOWN_BODY] + "…"
         return HTTPError(response.status, why + text, response.headers.items())
 
-    def decoded(self, data: bytes) -> Any:
+    def _decoded(self, data: bytes) -> Any:
         """The JSON value of a message. Raises TransportError."""
         try:
             return decode(data)
@@ -228,5 +239,5 @@ def _bearing(given: Mapping[str, str], own: Mapping[str, str]) -> Dict[str, str]
     return {**given, **{name: value for name, value in own.items() if name == "Authorization"}}
 
 
-def _media_type(response: http.client.HTTPResponse) -> str:
-    return response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+def _media_type(exchange: Exchange) -> str:
+    return str(exchange.headers.get("Content-Type", "")).partition(";")[0].strip().lower()

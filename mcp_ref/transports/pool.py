@@ -4,12 +4,16 @@ A request goes by a connection of an earlier one where that is still there; a se
 shows when it is taken, or, if it closes at that very moment, when it is used. Then the request is sent once more, by a
 new connection, if it may be repeated (`repeatable`); of any other nobody knows whether the server acted on it.
 
-An opener of urllib finds proxies, an http.client.HTTPConnection connects, by TLS and through them, and what comes back
-is an http.client.HTTPResponse. Replaced is what stands between:
+An opener of urllib finds proxies and makes an http.client.HTTPConnection, which connects, by TLS and through them, and
+what comes back is an http.client.HTTPResponse. Replaced is what stands between:
 
-    urllib's http handlers       make a connection for each request and say `Connection: close`
+    urllib's http handlers       make a connection for each request and say `Connection: close`; here the opener gives
+                                 the connection alone, and is asked for one where none is kept
     HTTPConnection.request       writes head and body apart, as two packets; here they are one
     HTTPResponse.begin           reads a head by the email parser, which takes some 60 microseconds where this takes 8
+    a socket's timeout           bounds a single read or write, and has each wait its turn twice among the threads of a
+                                 program, to look and to act; a socket that is connected does not block here, and is
+                                 looked at where it has nothing, for as long as the deadline of the whole leaves
 """
 
 from __future__ import annotations
@@ -20,17 +24,23 @@ import io
 import os
 import re
 import select
-import selectors
 import socket
 import threading
 import time
 import urllib.error
 import urllib.request
-from copy import copy
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Type
+from typing import Any, List, Mapping, Optional, Tuple, Type
 
 from ..lib.http1 import parse_fields
 from ..lib.text import shown
+
+try:
+    import ssl
+except ImportError:  # this Python is built without it: see `secure`
+    _TLS_READS: Tuple[Type[OSError], ...] = ()
+    _TLS_WRITES: Tuple[Type[OSError], ...] = ()
+else:
+    _TLS_READS, _TLS_WRITES = (ssl.SSLWantReadError,), (ssl.SSLWantWriteError,)
 
 CHUNK = 64 * 1024
 MAX_IDLE = 32
@@ -38,131 +48,111 @@ MAX_IDLE = 32
 MAX_AGE = 60.0
 """Seconds that one is kept."""
 
-MAX_KNOWN = 64
 MAX_HEAD = 64 * 1024
 """Octets of a response's head."""
 MAX_INTERIM = 32
 """Interim answers ahead of a response."""
+MAX_RECORD = 8 * 1024 * 1024
+"""Octets of an exchange that are recorded each way."""
+READ, WRITE = getattr(select, "POLLIN", 1), getattr(select, "POLLOUT", 4)
+"""What a socket can be ready for."""
 
 _STATUS = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9]{2})(?: ([^\r\n]*))?\r?\n")
 _INTERIM = re.compile(rb"HTTP/1\.[01] 1(?!01)")
-_PEEK = socket.MSG_PEEK | getattr(socket, "MSG_DONTWAIT", 0)
-
-Place = Tuple[type, str, Optional[str]]
-"""Of a connection: its kind, whom it leads to, and the host beyond a proxy."""
+_WAITS: Tuple[Type[OSError], ...] = (BlockingIOError, *_TLS_READS, *_TLS_WRITES)
 
 
 class Pool:
-    """The idle connections of one client, and the opener that uses them. Any number of threads may share it.
+    """The idle connections of one client, and the opener that makes them. Any number of threads may share it.
 
-    direct: whether no proxy of the environment is used. All of it is guarded by one lock.
+    direct: whether no proxy of the environment is used. What is idle is guarded by one lock.
     """
 
     def __init__(self, direct: bool) -> None:
-        self._idle: List[Tuple[float, Place, Connection]] = []
+        self._idle: List[Tuple[float, Connection]] = []
         self._lock = threading.Lock()
         self._process = os.getpid()
-        self._known: Dict[str, urllib.request.Request] = {}  # by URL: to take one apart costs more than to copy it
         self._opener = urllib.request.OpenerDirector()
         if not direct:
             self._opener.add_handler(urllib.request.ProxyHandler())
-        self._opener.add_handler(_Handler(self))
+        self._opener.add_handler(_Handler())
 
     def open(self, method: str, url: str, body: Optional[bytes], fields: Mapping[str, str], exchange: Any,
              repeatable: bool) -> http.client.HTTPResponse:
-        """Send a request; returns when the response's head is there. Raises what urllib and http.client do."""
-        known = self._known.get(url)
-        if known is None:
-            if len(self._known) >= MAX_KNOWN:
-                self._known.clear()
-            known = self._known[url] = urllib.request.Request(url)
-        request: Any = copy(known)
-        request.method, request.exchange, request.repeatable = method, exchange, repeatable
-        request.headers = {"Host": request.host, **fields}
-        request.octets = body or b""
-        response = self._opener.open(request, timeout=exchange.deadline.left())
-        assert isinstance(response, http.client.HTTPResponse)
-        return response
+        """Send a request; returns when the response's head is there. Raises what urllib and http.client do.
 
-    def take(self, place: Place) -> "Optional[Connection]":
-        """An idle connection to there that seems to be alive, the one used last."""
+        url: as Address.url has it. exchange: the exchange.Exchange that it is for.
+        """
+        scheme, _, rest = url.partition("://")
+        host = rest.partition("/")[0]
+        site = f"{scheme}://{host}"
+        connection = self._take(site)
+        if connection is not None:
+            try:
+                return connection.exchanged(exchange, method, url, body, fields)
+            except socket.timeout:
+                raise
+            except (OSError, http.client.HTTPException):
+                connection.close()
+                if connection.answered or connection.begun and not repeatable:
+                    raise
+        made = self._opener.open(url)
+        assert isinstance(made, Connection)
+        made.site, made.fields = site, {"Host": host, **made.fields}
+        return made.exchanged(exchange, method, url, body, fields)
+
+    def _take(self, site: str) -> "Optional[Connection]":
+        """An idle connection to there that is alive, the one used last."""
         while True:
             with self._lock:
                 self._tidy()
-                found = [row for row in self._idle if row[1] == place]
-                if not found:
+                row = next((row for row in reversed(self._idle) if row[1].site == site), None)
+                if row is None:
                     return None
-                self._idle.remove(found[-1])
-            if not _has_news(found[-1][2].sock):
-                return found[-1][2]
-            found[-1][2].close()
+                self._idle.remove(row)
+            if not row[1].has_news():
+                return row[1]
+            row[1].close()
 
-    def give(self, place: Place, connection: "Connection") -> None:
+    def give(self, connection: "Connection") -> None:
         """Keep a connection whose response is read."""
         with self._lock:
             self._tidy()
-            self._idle.append((time.monotonic(), place, connection))
+            self._idle.append((time.monotonic(), connection))
 
     def _tidy(self) -> None:
         """Close what is old, or too much; in a process that was forked, forget what belongs to the other."""
         if self._process != os.getpid():
             self._process, self._idle = os.getpid(), []
         while self._idle and (len(self._idle) > MAX_IDLE or self._idle[0][0] < time.monotonic() - MAX_AGE):
-            self._idle.pop(0)[2].close()
+            self._idle.pop(0)[1].close()
 
     def close(self) -> None:
         """Close all that is idle."""
         with self._lock:
-            for _, _, connection in self._idle:
+            for _, connection in self._idle:
                 connection.close()
             self._idle = []
 
 
-def _has_news(sock: Any) -> bool:
-    """Whether an idle connection was closed by its peer, or has octets that nobody asked for."""
-    try:
-        if not hasattr(select, "poll"):
-            return bool(select.select([sock], [], [], 0)[0])
-        watch = select.poll()
-        watch.register(sock, select.POLLIN)
-        return bool(watch.poll(0))
-    except (OSError, ValueError, AttributeError):
-        return True
-
-
 class _Handler(urllib.request.BaseHandler):
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
+    """Makes the connection for a request, on which a handler ahead of it may have set a proxy."""
 
-    def http_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
-        return self._open(Connection, request)
+    def http_open(self, request: urllib.request.Request) -> "Connection":
+        return self._made(Connection, request)
 
-    def https_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
-        return self._open(secure(), request)
+    def https_open(self, request: urllib.request.Request) -> "Connection":
+        return self._made(secure(), request)
 
-    def _open(self, kind: "Type[Connection]", request: Any) -> http.client.HTTPResponse:
-        place = kind, request.host, request._tunnel_host
-        connection = self._pool.take(place)
-        if connection is not None:
-            try:
-                return self._send(connection, place, request)
-            except socket.timeout:
-                raise
-            except (OSError, http.client.HTTPException):
-                connection.close()
-                if connection.answered or connection.begun and not request.repeatable:
-                    raise
-        return self._send(kind(request.host), place, request)
-
-    def _send(self, connection: "Connection", place: Place, request: Any) -> http.client.HTTPResponse:
-        connection.begin(request.exchange, functools.partial(self._pool.give, place, connection))
-        fields = request.headers
+    def _made(self, kind: "Type[Connection]", request: Any) -> "Connection":
+        made = kind(request.host)
+        known = request.headers.get("Proxy-authorization")
+        fields = {} if known is None else {"Proxy-Authorization": known}
         if request._tunnel_host:
-            known = fields.pop("Proxy-authorization", None)
-            if connection.sock is None:
-                connection.set_tunnel(request._tunnel_host, headers=known and {"Proxy-Authorization": known})
-        connection.request(request.method, request.selector, request.octets, fields)
-        return connection.getresponse()
+            made.set_tunnel(request._tunnel_host, headers=fields)
+        else:
+            made.whole_urls, made.fields = request.has_proxy(), fields
+        return made
 
 
 class Connection(http.client.HTTPConnection):
@@ -172,33 +162,46 @@ class Connection(http.client.HTTPConnection):
     sending ends where an answer begins, and where sending fails an answer that is there is taken. Head and body go out
     together, for many a server looks at the two apart.
 
-    connected: whether there was a connection. begun, answered: whether any octet was sent, or came, since `begin`.
-    surplus: whether octets came that belong to no response. patient: whether a read waits for what is not there.
+    site: how the URLs that it leads to begin, up to their path. whole_urls: whether a proxy is told the whole of them.
+    fields: those that each of its requests has, for that proxy among them. connected: whether there was a connection.
+    begun, answered: whether any octet was sent, or came, since the exchange began. ended: whether its peer has closed
+    it. patient: whether a read waits for what is not there. reusable: whether another exchange may follow the response.
     """
 
-    connected = begun = answered = surplus = False
+    connected = begun = answered = ended = reusable = whole_urls = False
+    patient = True
+    site = ""
 
     def __init__(self, host: str, **options: Any) -> None:
         super().__init__(host, **options)
+        self.fields: Mapping[str, str] = {}
         self._create_connection = self._first_that_answers
+        self.response_class: Any = self._of_proxy
 
-    def begin(self, exchange: Any, keep: Any = None) -> None:
-        """What follows belongs to this exchange.Exchange, whose module knows this one. keep: called when its response
-        is read and the next may come."""
-        self.exchange, self._keep = exchange, keep
-        self.begun = self.answered = self.surplus = self._answering = False
+    def begin(self, exchange: Any) -> None:
+        """What follows belongs to this exchange.Exchange, whose module knows this one."""
+        self.exchange = exchange
+        self.begun = self.answered = self.reusable = self._answering = False
         self.patient = True
         self._fault: Optional[OSError] = None
         self._method = "POST"
         exchange.connection = self
 
-    def keep(self) -> None:
-        """The response is read: keep the connection, if it may be."""
-        if self.sock is not None and self._keep is not None and not (
-                self._fault or self._answering or self.surplus):
-            self._keep()
-        else:
-            self.close()
+    def exchanged(self, exchange: Any, method: str, url: str, body: Optional[bytes],
+                  fields: Mapping[str, str]) -> http.client.HTTPResponse:
+        """The response to a request, once its head is there."""
+        self.begin(exchange)
+        target = url if self.whole_urls else url[len(self.site):]
+        self.request(method, target, body or b"", {**self.fields, **fields})
+        return self.getresponse()
+
+    def has_news(self) -> bool:
+        """Whether, idle, it was closed by its peer, or has octets that nobody asked for."""
+        self.patient = False
+        try:
+            return self._reader.peek(1) != b"" or self.ended
+        except (OSError, ValueError):
+            return True
 
     def _first_that_answers(self, address: Tuple[str, int], *_: Any) -> socket.socket:
         failure = OSError("the name has no address")
@@ -206,19 +209,25 @@ class Connection(http.client.HTTPConnection):
             if self.exchange.is_barred(address[0], str(place[0])):
                 failure = OSError("its address is a private one")
                 continue
-            made = socket.socket(family, kind, protocol)
+            self.sock = made = socket.socket(family, kind, protocol)  # at once, so that `hang_up` finds it
             try:
-                self.exchange.connecting = made
                 made.settimeout(self.exchange.deadline.left())
                 made.connect(place)
+                made.settimeout(self.exchange.deadline.left())  # of a handshake
                 return made
             except OSError as error:
                 failure = error
                 made.close()
         raise failure
 
+    def _of_proxy(self, _: socket.socket, method: Optional[str]) -> http.client.HTTPResponse:
+        """What answers CONNECT. What comes with it is not read: it would count as the server's, come by TLS."""
+        return http.client.HTTPResponse(_Reader(_Octets(self)), method=method)  # type: ignore[arg-type]
+
     def connect(self) -> None:
         super().connect()
+        self.sock.setblocking(False)
+        self._reader = _Reader(_Octets(self))
         self.connected = True
 
     def request(self, method: str, url: str, body: Any = b"", headers: Any = None, **_: Any) -> None:
@@ -238,10 +247,14 @@ class Connection(http.client.HTTPConnection):
         left = memoryview(data)
         try:
             while left and not self._answering:
-                self.sock.settimeout(self.exchange.deadline.left())
-                count = self.sock.send(left[:CHUNK])
+                self.exchange.deadline.left()
+                try:
+                    count = self.sock.send(left[:CHUNK])
+                except _WAITS as error:
+                    self.wait(READ if isinstance(error, _TLS_READS) else WRITE)
+                    continue
                 self.begun = True
-                self.exchange.record(self.exchange.sent, left[:count])
+                self.record(self.exchange.sent, left[:count])
                 left = left[count:]
                 self._answering = bool(left) and self._answered()
         except socket.timeout:
@@ -249,30 +262,48 @@ class Connection(http.client.HTTPConnection):
         except OSError as error:
             self._answering, self._fault = True, error
 
+    def record(self, part: bytearray, octets: memoryview) -> None:
+        """Add to what an exchange sent or received, if anybody wants that; what is said to a proxy is no part of it."""
+        if self.exchange.recorded and self.connected and len(part) < MAX_RECORD:
+            part += octets
+
     def _answered(self) -> bool:
         """Whether an answer has begun while there is more to send; waits until either is possible."""
         if type(self.sock) is not socket.socket:
             return False  # what has come over TLS need not be an answer
-        with selectors.DefaultSelector() as watch:
-            watch.register(self.sock, selectors.EVENT_READ | selectors.EVENT_WRITE)
-            ready = watch.select(self.exchange.deadline.left())
-        if not ready or not ready[0][1] & selectors.EVENT_READ:
-            return False
-        return _INTERIM.match(self.sock.recv(12, _PEEK)) is None
+        return bool(self.wait(READ | WRITE) & READ) and _INTERIM.match(self.sock.recv(12, socket.MSG_PEEK)) is None
+
+    def wait(self, events: int) -> int:
+        """What of these its socket is ready for, as soon as it is for one. Raises what the deadline does."""
+        while True:
+            ready = _ready(self.sock, events, self.exchange.deadline.left())
+            if ready:
+                return ready
+            self.exchange.deadline.waited()
 
     def getresponse(self) -> http.client.HTTPResponse:
         """The response, once its head is there."""
-        response = _Response(_Octets(self, self.sock), method=self._method)  # type: ignore[arg-type]
+        response = _Response(self._reader, method=self._method)  # type: ignore[arg-type]
         try:
             response.begin()
-        except BaseException as error:
-            response.close()  # or the socket would stay open until the response is collected
-            if self._fault is not None and isinstance(error, (OSError, http.client.HTTPException)):
-                raise self._fault  # the first fault is the cause of the other
+        except (OSError, http.client.HTTPException):
+            if self._fault is not None:
+                raise self._fault from None  # the first fault is the cause of the other
             raise
-        if response.will_close:
-            self._keep = None
+        self.reusable = not (response.will_close or self._answering)
         return response
+
+
+def _ready(sock: socket.socket, events: int, seconds: float) -> int:
+    """What of READ and WRITE a socket is ready for within so many seconds."""
+    if hasattr(select, "poll"):
+        watch = select.poll()
+        watch.register(sock, events)
+        found = watch.poll(int(seconds * 1000) + 1)
+        return (found[0][1] & events or events) if found else 0
+    can_read, can_write, _ = select.select([sock] if events & READ else [], [sock] if events & WRITE else [], [],
+                                           seconds)
+    return (READ if can_read else 0) | (WRITE if can_write else 0)
 
 
 @functools.lru_cache(maxsize=None)
@@ -288,75 +319,64 @@ def secure() -> Type[Connection]:
 
 
 class _Octets(io.RawIOBase):
-    """What a response is read from: each read takes no longer than the deadline leaves."""
+    """What a connection is read from: what there is of it, and where it is patient what comes within the deadline."""
 
-    def __init__(self, connection: Connection, sock: socket.socket) -> None:
+    def __init__(self, connection: Connection) -> None:
         super().__init__()
-        self._connection, self._exchange, self._sock = connection, connection.exchange, sock
-        self._open = sock.makefile("rb", buffering=0)  # while this is, so is the socket
-
-    def makefile(self, *_: Any) -> io.BufferedReader:
-        return _Reader(self)
+        self._connection = connection
 
     def readable(self) -> bool:
         return True
 
-    def note(self, reader: io.BufferedReader) -> None:
-        """The response is at its end, or given up: look, without waiting, for what comes after it."""
-        self._connection.patient = False
-        try:
-            self._connection.surplus = bool(reader.peek(1))
-        except (OSError, ValueError):
-            self._connection.surplus = True
-
     def readinto(self, buffer: Any) -> int:
-        patient, deadline = self._connection.patient, self._exchange.deadline
+        connection = self._connection
+        if connection.patient and connection.answered:
+            connection.exchange.deadline.left()  # which ends a peer that never lets us wait
+        elif connection.patient:
+            connection.wait(READ)  # for to read what is not there yet would take a turn for nothing
         while True:
-            self._sock.settimeout(deadline.left() if patient else 0.0)
             try:
-                count = self._sock.recv_into(buffer)
+                count = connection.sock.recv_into(buffer)
                 break
-            except socket.timeout:
-                deadline.waited()
-            except OSError:
-                if patient:
-                    raise
-                return 0
+            except _WAITS as error:
+                if not connection.patient:
+                    return 0
+                connection.wait(WRITE if isinstance(error, _TLS_WRITES) else READ)
+        connection.ended = count == 0
         if count:
-            self._connection.answered = True
-            self._exchange.record(self._exchange.received, buffer[:count])
+            connection.answered = True
+            connection.record(connection.exchange.received, buffer[:count])
         return count
-
-    def close(self) -> None:
-        self._open.close()
-        super().close()
 
 
 class _Reader(io.BufferedReader):
-    """Notes whether there is more than the response when http.client is done with it."""
+    """Outlasts the responses that are read from it, as the connection does."""
+
+    def makefile(self, *_: Any) -> "_Reader":
+        """For http.client, which asks a socket for it."""
+        return self
 
     def close(self) -> None:
-        if not self.closed:
-            octets: Any = self.raw
-            octets.note(self)
-        super().close()
+        """A response is at its end, or given up."""
 
 
-class Fields(Dict[str, str]):
-    """Header fields, from their lines; the values of a repeated one are joined by commas.
+class Fields:
+    """Header fields, from the text of their lines. Raises ValueError.
 
-    By name in lower case; `get` takes any case, and `items` has each as it came. Raises ValueError.
+    values: by name in lower case; those of a repeated field are joined by commas.
     """
 
-    def __init__(self, lines: Sequence[str]) -> None:
-        super().__init__(parse_fields("\r\n".join(lines))[0] if lines else {})
-        self._lines = lines
+    def __init__(self, text: str) -> None:
+        self.values = parse_fields(text)[0] if text else {}
+        self._text = text
 
     def get(self, name: str, default: Any = None) -> Any:
-        return super().get(name.lower(), default)
+        """The value of a field, whatever the case of its name."""
+        return self.values.get(name.lower(), default)
 
-    def items(self) -> Any:
-        pairs = (line.partition(":") for line in self._lines)
+    def items(self) -> List[Tuple[str, str]]:
+        """Each name and value as it came."""
+        pairs = (line.partition(":") for line in self._text.split("\r\n") if line)
         return [(name, value.strip()) for name, _, value in pairs]
 
 
@@ -372,44 +392,42 @@ class _Response(http.client.HTTPResponse):
             raise http.client.HTTPException("interim answers do not end")
         self.headers = self.msg = fields  # type: ignore[assignment]
         self.code = self.status
-        self.chunked = fields.get("transfer-encoding", "").lower() == "chunked"
+        values = fields.values
+        self.chunked = values.get("transfer-encoding", "").lower() == "chunked"
         self.chunk_left = None
-        length = fields.get("content-length", "0")
+        length = values.get("content-length", "0")
         if not (length.isascii() and length.isdigit() and len(length) < 19):
             raise http.client.HTTPException(f"its Content-Length is {shown(length)}, no number")
-        self.length = int(length) if "content-length" in fields and not self.chunked else None
+        self.length = int(length) if "content-length" in values and not self.chunked else None
         if self.status in (204, 304) or self._method == "HEAD":  # type: ignore[attr-defined]
             self.length = 0
-        closes = "close" in fields.get("connection", "").lower() if self.version == 11 else True
+        closes = "close" in values.get("connection", "").lower() if self.version == 11 else True
         self.will_close = closes or self.length is None and not self.chunked
 
     def _head(self) -> Fields:
         """Sets version, status and reason. Raises HTTPException for what is no head of HTTP/1.1."""
-        line = self._line(MAX_HEAD)
-        if not line:
-            raise http.client.RemoteDisconnected("Remote end closed connection without response")
-        found = _STATUS.fullmatch(line)
+        start = line = self._line(0)
+        found = _STATUS.fullmatch(start)
         if found is None:
-            raise http.client.BadStatusLine(shown(line.decode("latin-1")))
+            raise http.client.BadStatusLine(shown(start.decode("latin-1")))
         self.version, self.status = 10 + int(found[1]), int(found[2])
         self.reason = (found[3] or b"").decode("latin-1").strip()
-        lines, left = [], MAX_HEAD
+        fields = b""
         while line not in (b"\r\n", b"\n"):
-            line = self._line(left)
-            if not line:
-                raise http.client.HTTPException("the head of the response is cut off")
-            left -= len(line)
-            lines.append(line.decode("latin-1").rstrip("\r\n"))
-        lines.pop()
+            line = self._line(len(start) + len(fields))
+            fields += line.rstrip(b"\r\n") + b"\r\n"
         try:
-            return Fields(lines)
+            return Fields(fields[:-4].decode("latin-1"))
         except ValueError as error:
             raise http.client.HTTPException(f"the head of the response cannot be read: {error}") from None
 
-    def _line(self, limit: int) -> bytes:
-        line: bytes = self.fp.readline(limit + 1)
-        if len(line) > limit:
+    def _line(self, before: int) -> bytes:
+        """The next line of a head of which so many octets are read."""
+        line: bytes = self.fp.readline(MAX_HEAD + 1 - before)
+        if line.endswith(b"\n"):
+            return line
+        if before + len(line) > MAX_HEAD:
             raise http.client.HTTPException(f"the head of the response has more than {MAX_HEAD} octets")
-        if line and not line.endswith(b"\n"):
+        if before or line:
             raise http.client.HTTPException("the head of the response is cut off")
-        return line
+        raise http.client.RemoteDisconnected("Remote end closed connection without response")

@@ -58,16 +58,16 @@ RESPONSES: Edits = [
     ("type(given) is type(ours) and ", ""),
     ("or not all(isinstance(item, dict) for item in listed)", ""),
     ("isinstance(item, dict) and isinstance(item.get(key), str)", "isinstance(item, dict)"),
-    ("not same_id(token, self._token) or ", ""),
+    ("not same_id(token, self.token) or ", ""),
     (" or progress is None:", ":"),
     ('if params.get("level") in LOG_LEVELS and "data" in params:', "if True:"),
     ("    except Exception:\n        log.exception", "    except ZeroDivisionError:\n        log.exception"),
     ("if number and abs(value) <= sys.float_info.max else None", "if number else None"),
     (" and not isinstance(value, bool)", ""),
     ("if type(token) not in (str, int) and PROGRESS_TOKEN in fields:", "if False:"),
-    ("            if token in self._taken:\n", "            if False:\n"),
+    ("elif token in self._taken:", "elif False:"),
     ("next(each for each in self._numbers if each not in self._taken)", "next(self._numbers)"),
-    ("            self._taken.discard(token)", "            pass"),
+    ("        self._taken.discard(heard.token)", "        pass"),
 ]
 
 ELICITATION: Edits = [
@@ -176,7 +176,7 @@ HTTP_CLIENT: Edits = [
     ("received(message[\"error\"], response.status)", 'received(message["error"])'),
     ("text if len(text) <= SHOWN_BODY else text[:SHOWN_BODY] + \"…\"", "text"),
     ("exchange.whole(response, self.max_message)", "exchange.whole(response, 10**12)"),
-    ("sse.events(exchange.pieces(response), self.max_message):", "sse.events(exchange.pieces(response), 10**12):"),
+    ("sse.events(exchange.pieces(response), self.max_message))", "sse.events(exchange.pieces(response), 10**12))"),
     ('.partition(";")[0].strip().lower()', ".strip().lower()"),
     ('.partition(";")[0].strip().lower()', '.partition(";")[0].strip()'),
     ("**self.address.authorization(), ", ""),
@@ -186,29 +186,34 @@ HTTP_CLIENT: Edits = [
 
 POOL: Edits = [
     ("        if not direct:\n", "        if True:\n"),
-    ("            if not _has_news(found[-1][2].sock):\n", "            if True:\n"),
-    ("if row[1] == place]", "]"),
-    ("if connection.answered or connection.begun and not request.repeatable:", "if connection.answered:"),
-    ("if connection.answered or connection.begun and not request.repeatable:",
-     "if connection.begun and not request.repeatable:"),
+    ("            if not row[1].has_news():\n", "            if True:\n"),
+    (" if row[1].site == site)", ")"),
+    ("if connection.answered or connection.begun and not repeatable:", "if connection.answered:"),
+    ("if connection.answered or connection.begun and not repeatable:", "if connection.begun and not repeatable:"),
     ("if self._process != os.getpid():", "if False:"),
     ("len(self._idle) > MAX_IDLE or ", ""),
     ('if head.count("\\n") >= len(lines) or head.count("\\r") >= len(lines):', "if False:"),
-    ("        if response.will_close:\n            self._keep = None\n", ""),
-    ("self._fault or self._answering or self.surplus", "self._fault or self._answering"),
+    ("not (response.will_close or self._answering)", "not self._answering"),
+    ("not (response.will_close or self._answering)", "not response.will_close"),
+    ("url if self.whole_urls else url[len(self.site):]", "url[len(self.site):]"),
+    ("self.exchange.recorded and self.connected and", "self.exchange.recorded and"),
+    ("            connection.exchange.deadline.left()  #", "            pass  #"),
+    ("return self._reader.peek(1) != b\"\" or self.ended", "return self.ended"),
 ]
 
 EXCHANGE: Edits = [
-    ("if whole and not (self._handle is not None and self._handle.cancelled):", "if whole:"),
-    ("            connection.keep()\n", "            connection.close()\n"),
+    ("not whole or self._handle is not None and self._handle.cancelled:", "not whole:"),
+    ("                self._pool.give(connection)\n", "                connection.close()\n"),
+    ("return connection.reusable and not response.length", "return connection.reusable"),
     ("        if (response.length or 0) > limit:\n            raise too_large\n", ""),
     ("            if len(body) > limit:\n                raise too_large\n", ""),
     ('        if left:\n            raise BrokenOff', "        if False:\n            raise BrokenOff"),
-    ("                raise self.deadline.error() from None", "                raise"),
+    ("            return self.deadline.error()\n", "            pass\n"),
     ("yield decoder.decompress(piece, CHUNK)", "yield decoder.decompress(piece)"),
     ("    if not decoder.eof:\n        raise TransportError", "    if False:\n        raise TransportError"),
     ('re.sub(SECRET_FIELD, r"\\1: …", heads.group())', "heads.group()"),
-    ("            self._handle.add(self.hang_up)\n", "            pass\n"),
+    ("            self._handle.add(self.hang_up)\n        try:\n            response =",
+     "            pass\n        try:\n            response ="),
 ]
 
 LEGACY_CLIENT: Edits = [
@@ -236,8 +241,8 @@ LEGACY_CLIENT: Edits = [
 
 LEGACY_WAYS: Edits = [
     ("for message in _apart(messages):", "for message in messages:"),
-    ("_apart(_decoded(self._http, exchange", "iter(_decoded(self._http, exchange"),
-    ("_apart(_decoded(http, self._exchange, events))", "_decoded(http, self._exchange, events)"),
+    ("_apart(self._http.told(exchange", "iter(self._http.told(exchange"),
+    ("_apart(http.told(self._exchange, events))", "http.told(self._exchange, events)"),
     ('re.fullmatch("[\\x21-\\x7e]*", named)', "True"),
     ('self._fields = {VERSION: version, **({SESSION: named} if named else {})}', "self._fields = {VERSION: version}"),
     ('self._fields = {VERSION: version, **({SESSION: named} if named else {})}', "self._fields = {SESSION: named}"),
@@ -253,8 +258,8 @@ LEGACY_WAYS: Edits = [
     ('first.name != "endpoint" or ', ""),
     ("        if there.origin != self._http.address.origin:", "        if False:"),
     ("        self._fields = {VERSION: version}\n\n    def notify", "        pass\n\n    def notify"),
-    ("            if not 200 <= response.status < 300:\n                raise HTTPError(response.status, \"the",
-     "            if False:\n                raise HTTPError(response.status, \"the"),
+    ("            if not 200 <= exchange.response.status < 300:\n                raise HTTPError(exchange",
+     "            if False:\n                raise HTTPError(exchange"),
     ("        for call in ended:\n            call.put(None)\n", ""),
 ]
 
@@ -291,7 +296,7 @@ CLIENT_EDITS: Dict[str, Tuple[str, Edits]] = {
     "client/icons.py": ("test_icons", ICONS),
     "transports/http_client.py": ("test_client test_client_network test_client_wire test_pool test_bad_servers",
                                   HTTP_CLIENT),
-    "transports/pool.py": ("test_pool test_client_network test_client", POOL),
+    "transports/pool.py": ("test_pool test_client_network test_client test_client_tls test_bad_servers", POOL),
     "transports/exchange.py": ("test_pool test_client_network test_client test_client_options test_bad_servers",
                                EXCHANGE),
     "legacy/client.py": ("test_client_legacy test_client_legacy_sse", LEGACY_CLIENT),
