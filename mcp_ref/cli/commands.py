@@ -15,7 +15,7 @@ from ..client.resources import octets
 from ..lib.text import printable
 from . import listing
 from .arguments import from_json, from_pairs
-from .common import FILES, add_command, can_ask, content_of, json_argument, pairs, printed, show
+from .common import FILES, a_text, add_command, can_ask, content_of, dash, pairs, printed, show
 from .faults import UsageError
 from .saving import data_of, save
 from .screen import as_json, is_terminal, note
@@ -30,21 +30,22 @@ def add_commands(commands: Any) -> None:
     add_command(commands, "discover", _discover, "show what a server is, speaks and can do")
     listing.add_commands(commands)
     call = add_command(commands, "call", _call, "call a tool", asks=True)
-    call.add_argument("tool", metavar="TOOL")
+    call.add_argument("tool", metavar="TOOL", type=a_text)
     _takes_arguments(call, "an argument, read as the tool's schema says: text as it is, anything else as JSON")
-    call.add_argument("--json", metavar="OBJECT", help="all arguments as one JSON object, sent as they are; @FILE is "
-                      "what a file holds, - the standard input")
+    call.add_argument("--json", metavar="OBJECT", type=dash, help="all arguments as one JSON object, sent as they are; "
+                      "@FILE is what a file holds, - the standard input")
     read = add_command(commands, "read", _read, "read a resource", asks=True)
-    read.add_argument("uri", metavar="RESOURCE")
+    read.add_argument("uri", metavar="RESOURCE", type=a_text)
     read.add_argument("--out", metavar="FILE", help="write the octets to a file, - for standard output; without it, "
                       "text is printed and anything else goes to standard output as it is, unless that is a terminal")
     prompt = add_command(commands, "prompt", _prompt, "get a prompt", asks=True)
-    prompt.add_argument("prompt", metavar="NAME")
+    prompt.add_argument("prompt", metavar="NAME", type=a_text)
     _takes_arguments(prompt, "an argument, a text")
     complete = add_command(commands, "complete", _complete, "print what an argument may be, a value a line")
-    complete.add_argument("of", metavar="PROMPT|TEMPLATE", help="a prompt's name, or a resource template such as "
-                          "library://books/{number}")
-    complete.add_argument("argument", metavar="ARGUMENT", help="of the prompt, or a variable of the template")
+    complete.add_argument("of", metavar="PROMPT|TEMPLATE", type=a_text, help="a prompt's name, or a resource "
+                          "template such as library://books/{number}")
+    complete.add_argument("argument", metavar="ARGUMENT", type=a_text, help="of the prompt, or a variable of the "
+                          "template")
     complete.add_argument("value", metavar="BEGINNING", nargs="?", default="", help="what is typed of it so far")
     _takes_arguments(complete, "another argument, known already")
     listen = add_command(commands, "listen", _listen, "print changes as they happen, a line of JSON each, until Ctrl-C")
@@ -76,8 +77,7 @@ def _discover(client: "Client", options: argparse.Namespace) -> int:
 
 
 def _call(client: "Client", options: argparse.Namespace) -> int:
-    with options.bar as bar:
-        result = client.call_tool(options.tool, _arguments(client, options), on_progress=bar)
+    result = client.call_tool(options.tool, _arguments(client, options), on_progress=options.bar)
     if not printed(options, result):
         _print_content(result)
     _save(options, result["content"])
@@ -91,7 +91,7 @@ def _arguments(client: "Client", options: argparse.Namespace) -> Optional[Dict[s
     given = pairs(options)
     try:
         if not given:
-            return None if options.json is None else from_json(json_argument(options.json))
+            return None if options.json is None else from_json(content_of(options.json))
         tools = {tool["name"]: tool for tool in client.list_tools()}
         schema = tools.get(options.tool, {}).get("inputSchema", {})
         return from_pairs(given, schema)
@@ -125,8 +125,7 @@ def _described(block: Dict[str, Any]) -> str:
 
 
 def _read(client: "Client", options: argparse.Namespace) -> int:
-    with options.bar as bar:
-        result = client.read_resource(options.uri, on_progress=bar)
+    result = client.read_resource(options.uri, on_progress=options.bar)
     if options.out == "-":
         sys.stdout.buffer.writelines(map(octets, result["contents"]))
         sys.stdout.buffer.flush()
@@ -157,8 +156,7 @@ def _print_contents(contents: Dict[str, Any], options: argparse.Namespace) -> No
 
 
 def _prompt(client: "Client", options: argparse.Namespace) -> int:
-    with options.bar as bar:
-        result = client.get_prompt(options.prompt, _prompt_arguments(client, options), on_progress=bar)
+    result = client.get_prompt(options.prompt, _prompt_arguments(client, options), on_progress=options.bar)
     if not printed(options, result):
         for message in result["messages"]:
             content = message.get("content")

@@ -9,21 +9,22 @@ import json
 import logging
 import re
 import sys
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Tuple
 
 from ..base.errors import HTTPError, ProtocolError
 from ..base.log import log
 from ..base.meta import LOG_LEVELS
 from ..client.elicitation import decline
-from ..lib.text import printable
+from ..lib.text import printable, shown
 from . import screen, tokens
-from .faults import INTERRUPTED, STATUSES, UsageError
+from .faults import INTERRUPTED, UsageError
 from .saving import check_folder
-from .screen import Bar, hidden, is_terminal, note, paint
+from .screen import Bar, is_terminal, note, paint
 from .terminal import Interrupted, terminal
 
 if TYPE_CHECKING:
     from ..client.client import Client
+    from ..transports.calls import Wire
 
 Command = Callable[["Client", argparse.Namespace], int]
 
@@ -65,8 +66,7 @@ def add_command(commands: Any, name: str, run: Command, help: str, asks: bool = 
 def add_parser(commands: Any, name: str, help: str, *told: str) -> argparse.ArgumentParser:
     """The parser of a command that calls a server. told: more paragraphs of its description."""
     made: argparse.ArgumentParser = commands.add_parser(
-        name, help=help, description="\n\n".join([help[0].upper() + help[1:] + ".", *told]), epilog=STATUSES,
-        formatter_class=argparse.RawDescriptionHelpFormatter)
+        name, help=help, description="\n\n".join([help[0].upper() + help[1:] + ".", *told]))
     if commands.server:
         made.set_defaults(url=commands.server)
     else:
@@ -85,27 +85,22 @@ def _run(command: Command, options: argparse.Namespace) -> int:
     """Run one command with its client."""
     from ..client.client import Client  # loaded when it is used: --help needs none of it
 
-    screen.colours = not options.no_color
-    options.raw = options.raw or options.pretty
-    options.bar, options.interrupted = Bar(sys.stderr), False
-    check_standard_input(options)
+    begin(options)
+    options.interrupted = False
     if getattr(options, "save", None) is not None:
         check_folder(options.save)
     asks = "no_input" in options and not options.no_input
-    wire = exchange_printer(options) if options.raw else None
+    wire = exchange_printer(options)
     try:
         headers = {**_headers(options.header), **tokens.bearer(options)}
         options.auth = tokens.authorization(options, headers, wire)
-        stderr: Any = _Aside(options.bar) if isinstance(options.url, list) else None
-        client = Client(options.url, era=options.era, timeout=options.timeout, headers=headers,
-                        stderr=stderr, auth=options.auth,
+        client = Client(options.url, era=options.era, timeout=options.timeout, headers=headers, auth=options.auth,
                         on_elicit=functools.partial(_elicit, options) if asks else None,
-                        on_log=functools.partial(_log, options) if options.log_level else None,
-                        log_level=options.log_level, wire=wire)
+                        on_log=_log if options.log_level else None, log_level=options.log_level, wire=wire)
     except ValueError as error:
         raise UsageError(str(error)) from None
     options.shown_url = client.url
-    with client, options.bar, _noted(options.bar):
+    with client, Bar(sys.stderr) as options.bar, _noted():
         try:
             status = command(client, options)
         except (ProtocolError, HTTPError) as error:
@@ -114,32 +109,12 @@ def _run(command: Command, options: argparse.Namespace) -> int:
     return INTERRUPTED if options.interrupted else status
 
 
-class _Aside:
-    """The standard error for what a stdio server writes on its own: beside the result, not in the middle of the bar."""
-
-    def __init__(self, bar: Bar) -> None:
-        self._bar = bar
-
-    def write(self, text: str) -> None:
-        """Print some text."""
-        self._bar.clear()
-        print(text, end="", file=sys.stderr)
-
-    def flush(self) -> None:
-        """As a file's."""
-        sys.stderr.flush()
-
-
 @contextlib.contextmanager
-def _noted(bar: Bar) -> Iterator[None]:
-    """What the client warns of is a note beside the result, not a line in the middle of the bar."""
-    handler = logging.Handler(logging.WARNING)
-
-    def emit(record: logging.LogRecord) -> None:
-        bar.clear()
-        note(f"mcp_ref: {handler.format(record)}")
-
-    handler.emit = emit  # type: ignore[method-assign]
+def _noted() -> Iterator[None]:
+    """What the client warns of is a note beside the result."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setLevel(logging.WARNING)
+    handler.setFormatter(logging.Formatter("mcp_ref: %(message)s"))
     log.addHandler(handler)
     try:
         yield
@@ -147,12 +122,14 @@ def _noted(bar: Bar) -> Iterator[None]:
         log.removeHandler(handler)
 
 
-def check_standard_input(options: argparse.Namespace) -> None:
-    """Raises UsageError where several options would read the standard input."""
+def begin(options: argparse.Namespace) -> None:
+    """What the options of every command come to. Raises UsageError where several would read the standard input."""
+    screen.colours = not options.no_color
+    options.raw = options.raw or options.pretty
     given = vars(options)
-    readers = [pair.endswith("=@-") for name in ("arg", "meta") for pair in given.get(name, ())]
-    readers += [given.get(name) in ("-", "@-") for name in ("json", "params")]
-    if sum([*readers, *(given.get(name) == "@-" for name in ("body", "value")), given.get("stdin", False)]) > 1:
+    texts = [pair.partition("=")[2] for name in ("arg", "meta") for pair in given.get(name, ())]
+    texts += [given.get(name) for name in ("json", "params", "body", "value")]
+    if texts.count("@-") + given.get("stdin", False) > 1:
         raise UsageError("standard input can be read for one thing alone")
 
 
@@ -166,7 +143,6 @@ def _headers(given: List[str]) -> Dict[str, str]:
 # What a server says and asks on the way
 
 def _elicit(options: argparse.Namespace, params: Dict[str, Any]) -> Any:
-    options.bar.clear()
     if can_ask(options):
         answer = terminal(params, server=options.shown_url)
         options.interrupted = options.interrupted or isinstance(answer, Interrupted)
@@ -181,8 +157,7 @@ def can_ask(options: argparse.Namespace) -> bool:
     return sys.stdin is not None and not options.no_input and (options.stdin or sys.stdin.isatty())
 
 
-def _log(options: argparse.Namespace, level: str, data: Any, logger: Any) -> None:
-    options.bar.clear()
+def _log(level: str, data: Any, logger: Any) -> None:
     text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
     who = level if logger is None else f"{level} {logger}"
     note(f"{paint(printable(who), 'yellow', sys.stderr)}: {printable(text)}")
@@ -190,29 +165,26 @@ def _log(options: argparse.Namespace, level: str, data: Any, logger: Any) -> Non
 
 # What is printed
 
-def show(text: str) -> None:
+def show(text: str, end: str = "\n") -> None:
     """Print a server's text: exactly into a file or pipe, with what a terminal would act on escaped on a terminal."""
-    text = hidden(text)
-    print(printable(text, "\n\t") if is_terminal(sys.stdout) else text, flush=True)
+    print(printable(text, "\n\t") if is_terminal(sys.stdout) else text, end=end, flush=True)
 
 
 def printed(options: argparse.Namespace, result: Any) -> bool:
     """Whether nothing is left to print: --raw has done it, or --output json does."""
     if not options.raw and options.output == "json":
-        print(hidden(screen.as_json(result, sys.stdout)), flush=True)
+        print(screen.as_json(result, sys.stdout), flush=True)
     return bool(options.raw or options.output == "json")
 
 
-def exchange_printer(options: argparse.Namespace) -> Callable[[str, str], None]:
-    """A wire that prints each exchange, as it was or with its JSON indented."""
+def exchange_printer(options: argparse.Namespace) -> "Optional[Wire]":
+    """With --raw or --pretty a wire that prints each exchange, as it was or with its JSON indented."""
     def wire(sent: str, received: str) -> None:
-        if "bar" in options:
-            options.bar.clear()
         for text in (sent, received):
             text = text.replace("\r\n", "\n").rstrip("\n")
             if text:
                 show((_pretty(text) if options.pretty else text) + "\n")
-    return wire
+    return wire if options.raw else None
 
 
 def _pretty(exchange: str) -> str:
@@ -238,13 +210,24 @@ def _indented(line: str) -> str:
 # What is read
 
 def content_of(text: str) -> str:
-    """What @FILE, @- or @@… stands for; any other text itself. Raises UsageError for a file that cannot be read."""
-    if not text.startswith("@") or text.startswith("@@"):
-        return text[1:] if text.startswith("@@") else text
+    """What @FILE, @- or @@… stands for; any other text itself. Raises UsageError for what cannot be read, or is no
+    text.
+    """
+    if text.startswith("@") and not text.startswith("@@"):
+        try:
+            return octets_of(text).decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise UsageError(f"{text[1:]} holds no text in UTF-8") from None
+    return a_text(text[1:] if text.startswith("@@") else text)
+
+
+def a_text(word: str) -> str:
+    """A word of the command line. Raises UsageError for one that is no text in the encoding of this system."""
     try:
-        return octets_of(text).decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise UsageError(f"{text[1:]} holds no text in UTF-8") from None
+        word.encode("utf-8")
+    except UnicodeEncodeError:
+        raise UsageError(f"{shown(word)} is no text in the encoding of this system") from None
+    return word
 
 
 def octets_of(text: str) -> bytes:
@@ -262,9 +245,9 @@ def octets_of(text: str) -> bytes:
         raise UsageError(f"cannot read the file {name!r}: {getattr(error, 'strerror', error)}") from None
 
 
-def json_argument(text: str) -> str:
-    """The JSON that an option gives as itself, as @FILE, or as - for the standard input. Raises UsageError."""
-    return content_of("@-" if text == "-" else text)
+def dash(text: str) -> str:
+    """The text of an option that takes - for @-, the standard input."""
+    return "@-" if text == "-" else text
 
 
 def pairs(options: argparse.Namespace) -> List[Tuple[str, str]]:
@@ -275,9 +258,3 @@ def pairs(options: argparse.Namespace) -> List[Tuple[str, str]]:
     if len({name for name, _, _ in given}) < len(given):
         raise UsageError("an argument is given twice")
     return [(name, content_of(text)) for name, _, text in given]
-
-
-def in_a_line(error: Exception) -> str:
-    """An error in one line that no terminal acts on, an error response with its particulars."""
-    data = error.data if isinstance(error, ProtocolError) else None
-    return printable(hidden(" ".join(str(error).split()) + ("" if data is None else " " + json.dumps(data))))

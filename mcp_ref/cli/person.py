@@ -17,8 +17,8 @@ from ..base.errors import AuthorizationError
 from ..lib.text import printable
 from ..lib.uri import Address
 from ..transports.calls import Deadline, Wire
-from . import screen
 from .faults import login_command
+from .screen import conceal, note
 
 SETTINGS = ("client_id", "client_secret_env", "client_metadata_url", "issuer")
 """The options of `login` that are kept: later commands refresh as the same client. A secret stays where it is."""
@@ -45,8 +45,8 @@ class Store(FileTokenStore):
 
 def _quiet(record: Optional[Record]) -> Optional[Record]:
     """The record, whose secrets are never shown from now on."""
-    screen.secrets.update(value for name, value in (record or {}).items()
-                          if name in ("access", "refresh", "secret") and isinstance(value, str))
+    conceal(*(value for name, value in (record or {}).items()
+              if name in ("access", "refresh", "secret") and isinstance(value, str)))
     return record
 
 
@@ -95,13 +95,12 @@ class Person(OAuth):
         return f"the token that is kept is not taken: {login_command(self._server.url)}"
 
     def _show(self, url: str) -> None:
-        if "bar" in self._options:
-            self._options.bar.clear()
         given = {name: values[0] for name, values in parameters(url).items()}
         self.asked = given.get("scope", "")
-        screen.note(printable(f"mcp_ref: {self._issuer} is asked for {_scopes(self.asked)}, by the client "
-                              f"{given['client_id']}; to log in, go to"))
-        screen.note(printable(url))
+        scopes = f"the scopes {self.asked}" if self.asked else "no scopes"
+        note(printable(f"mcp_ref: {self._issuer} is asked for {scopes}, by the client "
+                       f"{given['client_id']}; to log in, go to"))
+        note(printable(url))
         if not getattr(self._options, "no_browser", False):
             with suppress(webbrowser.Error):
                 webbrowser.open(url)
@@ -114,10 +113,6 @@ class Person(OAuth):
         return {"server": self._server.url, "issuer": held.issuer, "client": held.client_id,
                 "asked": self.asked.split(), "granted": allowed.split(), "expires": held.expires,
                 "refreshed": held.refresh is not None}
-
-
-def _scopes(text: str) -> str:
-    return f"the scopes {text}" if text else "no scopes"
 
 
 def _place(server: Address) -> str:

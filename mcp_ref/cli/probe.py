@@ -9,8 +9,8 @@ from ..base.errors import HTTPError, McpError, ProtocolError
 from ..base.meta import SERVER_INFO
 from ..lib.text import printable
 from . import tokens
-from .common import add_command, in_a_line, printed, show
-from .faults import status_of
+from .common import add_command, printed, show
+from .faults import in_a_line, status_of
 from .listing import warnings
 
 if TYPE_CHECKING:

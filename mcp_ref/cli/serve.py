@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Callable, List, Optional
 
 from ..base.versioning import ERAS
-from .faults import STATUSES, UsageError
+from .faults import UsageError
 
 OF_HTTP = ("host", "port", "unix", "workers", "path", "origin", "cors", "health", "keep_alive", "grace",
            "legacy_sessions")
@@ -22,8 +22,7 @@ SERVER is MODULE:NAME, such as travel:server, or MODULE or a file such as travel
 
 def add_commands(commands: Any) -> None:
     """Add `serve` to the command line's subparsers."""
-    serve = commands.add_parser("serve", help="run a server", description="Run a server.\n\n" + SERVERS,
-                                epilog=STATUSES, formatter_class=argparse.RawDescriptionHelpFormatter)
+    serve = commands.add_parser("serve", help="run a server", description="Run a server.\n\n" + SERVERS)
     serve.add_argument("server", nargs="?", metavar="SERVER", help="the server to run (default: the demo)")
     serve.add_argument("--stdio", action="store_true", help="serve the client that started this process, over standard "
                        "input and output, in place of HTTP")

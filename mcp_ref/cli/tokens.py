@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import base64
 import os
 import re
 from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional
 
 from ..lib.uri import Address
-from . import screen
 from .faults import UsageError, login_command
+from .screen import conceal
 
 if TYPE_CHECKING:
     from ..transports.calls import Deadline, Wire
@@ -39,7 +40,7 @@ def secret_of(variable: str, what: str) -> str:
     value = os.environ.get(variable, "").strip()
     if not value:
         raise UsageError(f"there is no environment variable of the name that {what} gives, or nothing in it")
-    screen.secrets.add(value)
+    conceal(value)
     return value
 
 
@@ -50,7 +51,10 @@ def bearer(options: argparse.Namespace) -> Dict[str, str]:
     from ..transports.exchange import SECRET_FIELD
 
     given = _given(options)
-    screen.secrets.update(*(line.split()[-1:] for line in given.values() if re.match(SECRET_FIELD, line)))
+    for line in given.values():
+        if re.match(SECRET_FIELD, line):
+            value = line.partition(":")[2].strip()
+            conceal(value, *value.split()[-1:], *re.findall(r"[^\s;=]+=\s*([^\s;]+)", value))
     if options.token_env is None:
         return {}
     token = secret_of(options.token_env, "--token-env")
@@ -59,6 +63,18 @@ def bearer(options: argparse.Namespace) -> Dict[str, str]:
     if _has_authorization(given):
         raise UsageError("what authorizes is given by --token-env or by a header, not by both")
     return {"Authorization": f"Bearer {token}"}
+
+
+def server_of(options: argparse.Namespace) -> Address:
+    """The server at the URL, whose user and password are never shown from here on. Raises UsageError."""
+    try:
+        server = Address(options.url)
+    except ValueError as error:
+        raise UsageError(f"{error}; expected one such as http://127.0.0.1:8000/mcp") from None
+    for value in server.authorization().values():
+        basic = value.split()[1]
+        conceal(basic, base64.b64decode(basic).decode("utf-8", "replace").partition(":")[2])
+    return server
 
 
 def store_path(options: argparse.Namespace) -> str:
@@ -85,7 +101,7 @@ def authorization(options: argparse.Namespace, headers: Mapping[str, str],
         if login:
             raise UsageError("a stdio server asks for no login")
         return None
-    server = Address(options.url)
+    server = server_of(options)
     if _has_authorization(headers) or server.authorization():
         if login:
             raise UsageError("the command is given what authorizes it, and is not to log in as well")
@@ -115,10 +131,12 @@ def fields(options: argparse.Namespace, server: Address, deadline: "Deadline") -
 
 def advice(options: argparse.Namespace, status: int) -> str:
     """What to do about a 401: to log in, unless the command was given its token."""
-    if status != 401 or isinstance(options.url, list) or options.token_env is not None or (
-            _has_authorization(_given(options)) or Address(options.url).authorization()):
+    if status != 401 or isinstance(options.url, list) or options.token_env is not None:
         return ""
-    return f"The server wants a token. To get one: {login_command(Address(options.url).url)}"
+    server = server_of(options)
+    if _has_authorization({**_given(options), **server.authorization()}):
+        return ""
+    return f"The server wants a token. To get one: {login_command(server.url)}"
 
 
 def _may_be_kept(options: argparse.Namespace) -> bool:
