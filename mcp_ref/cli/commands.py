@@ -10,14 +10,13 @@ import sys
 from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
 from ..base.errors import TransportError
-from ..base.meta import SERVER_INFO
 from ..client.resources import octets
 from ..lib.text import printable
 from . import listing
 from .arguments import from_json, from_pairs
-from .common import FILES, a_text, add_command, can_ask, content_of, dash, pairs, printed, show
+from .common import FILES, a_text, add_command, can_ask, content_of, dash, pairs, printed, server_info, show
 from .faults import UsageError
-from .saving import data_of, save
+from .saving import data_of, inner_of, save
 from .screen import as_json, is_terminal, note
 from .terminal import Interrupted, terminal
 
@@ -63,9 +62,8 @@ def _discover(client: "Client", options: argparse.Namespace) -> int:
     result = client.discover()
     if printed(options, result):
         return 0
-    fields = result.get("_meta")
-    info = fields.get(SERVER_INFO) if isinstance(fields, dict) else None
-    if isinstance(info, dict):
+    info = server_info(result)
+    if info is not None:
         show(printable(f"{info.get('title') or info.get('name')} {info.get('version', '')}".rstrip()))
     for label, name in (("versions", "supportedVersions"), ("capabilities", "capabilities")):
         listed = result.get(name)
@@ -114,32 +112,36 @@ def _block(block: Dict[str, Any]) -> str:
 
 
 def _described(block: Dict[str, Any]) -> str:
-    resource = block.get("resource")
-    inner = resource if isinstance(resource, dict) else block
+    inner, data = inner_of(block), data_of(block)
     parts = [str(block.get("type", "block of no type"))]
     parts += [str(inner[name]) for name in ("name", "uri", "mimeType") if name in inner]
-    data = inner.get("data", inner.get("blob"))
-    if isinstance(data, str):
+    if data is not None:
         parts.append(f"{len(data.rstrip('=')) * 3 // 4} octets")
     return printable(", ".join(parts))
 
 
 def _read(client: "Client", options: argparse.Namespace) -> int:
     result = client.read_resource(options.uri, on_progress=options.bar)
-    if options.out == "-":
-        sys.stdout.buffer.writelines(map(octets, result["contents"]))
-        sys.stdout.buffer.flush()
-    elif options.out is not None:
-        try:
-            with open(options.out, "wb") as file:
-                file.writelines(map(octets, result["contents"]))
-        except OSError as error:
-            raise UsageError(f"cannot write {options.out}: {error.strerror}") from None
+    if options.out is not None:
+        _write(options.out, b"".join(map(octets, result["contents"])))
     elif not printed(options, result):
         for each in result["contents"]:
             _print_contents(each, options)
     _save(options, result["contents"])
     return 0
+
+
+def _write(name: str, data: bytes) -> None:
+    """Write octets to a file, or to the standard output, which - stands for. Raises UsageError."""
+    if name == "-":
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return
+    try:
+        with open(name, "wb") as file:
+            file.write(data)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot write {name}: {getattr(error, 'strerror', None) or error}") from None
 
 
 def _print_contents(contents: Dict[str, Any], options: argparse.Namespace) -> None:
@@ -151,8 +153,7 @@ def _print_contents(contents: Dict[str, Any], options: argparse.Namespace) -> No
     elif is_terminal(sys.stdout):
         show(f"[{_described({'type': 'blob', **contents})}; --out FILE or --save DIR takes them]")
     else:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
+        _write("-", data)
 
 
 def _prompt(client: "Client", options: argparse.Namespace) -> int:

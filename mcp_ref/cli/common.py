@@ -9,11 +9,11 @@ import json
 import logging
 import re
 import sys
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple
 
 from ..base.errors import HTTPError, ProtocolError
 from ..base.log import log
-from ..base.meta import LOG_LEVELS
+from ..base.meta import LOG_LEVELS, SERVER_INFO
 from ..client.elicitation import decline
 from ..lib.text import printable, shown
 from . import screen, tokens
@@ -175,6 +175,13 @@ def printed(options: argparse.Namespace, result: Any) -> bool:
     if not options.raw and options.output == "json":
         print(screen.as_json(result, sys.stdout), flush=True)
     return bool(options.raw or options.output == "json")
+
+
+def server_info(result: Mapping[str, Any]) -> Optional[Dict[str, Any]]:
+    """What a server says that it is, in the result of server/discover; None where it says nothing."""
+    fields = result.get("_meta")
+    info = fields.get(SERVER_INFO) if isinstance(fields, dict) else None
+    return info if isinstance(info, dict) else None
 
 
 def exchange_printer(options: argparse.Namespace) -> "Optional[Wire]":

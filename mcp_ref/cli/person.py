@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import webbrowser
 from contextlib import suppress
-from typing import Any, Dict, Mapping, Optional, Union
+from typing import Any, Dict, Mapping, Optional
 
 from ..authorization import registration
 from ..authorization.login import OAuth
@@ -119,14 +119,18 @@ def _place(server: Address) -> str:
     return f"login {server.url}"
 
 
-def settings(given: Union[Mapping[str, Any], TokenStore], server: Address) -> Dict[str, str]:
-    """Those of SETTINGS that options give, or that were kept of the login to a server."""
-    given = given.load(_place(server)) or {} if isinstance(given, TokenStore) else given
+def kept(store: TokenStore, server: Address) -> Dict[str, str]:
+    """Those of SETTINGS that were kept of the login to a server."""
+    return settings(store.load(_place(server)) or {})
+
+
+def settings(given: Mapping[str, Any]) -> Dict[str, str]:
+    """Those of SETTINGS that are given."""
     return {name: given[name] for name in SETTINGS if isinstance(given.get(name), str)}
 
 
 def _key(store: TokenStore, server: Address) -> str:
-    return token_key(server, settings(store, server).get("client_id"))
+    return token_key(server, kept(store, server).get("client_id"))
 
 
 def is_kept(store: TokenStore, server: Address) -> bool:

@@ -6,10 +6,9 @@ import argparse
 from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
 from ..base.errors import HTTPError, McpError, ProtocolError
-from ..base.meta import SERVER_INFO
 from ..lib.text import printable
 from . import tokens
-from .common import add_command, printed, show
+from .common import add_command, printed, server_info, show
 from .faults import in_a_line, status_of
 from .listing import warnings
 
@@ -66,9 +65,8 @@ def _about(client: "Client") -> Dict[str, Any]:
         made["versions"] = ",".join(map(str, versions))
     if isinstance(capabilities, dict):
         made["capabilities"] = ",".join(capabilities) or "none"
-    fields = result.get("_meta")
-    info = fields.get(SERVER_INFO) if isinstance(fields, dict) else None
-    if isinstance(info, dict):
+    info = server_info(result)
+    if info is not None:
         made["server"] = f"{info.get('name')} {info.get('version', '')}".rstrip()
     return made
 

@@ -13,7 +13,7 @@ import re
 import sys
 import time
 import unicodedata
-from typing import Any, ClassVar, Iterator, List, Optional, Set, cast
+from typing import Any, ClassVar, Iterable, Iterator, List, Optional, Set, cast
 
 from ..lib.text import printable
 
@@ -55,6 +55,11 @@ class Output:
         if self._stream is not None:
             self._stream.write(hidden(data))
         return len(data)
+
+    def writelines(self, parts: Iterable[Any]) -> None:
+        """Write all of them."""
+        for part in parts:
+            self.write(part)
 
     def flush(self) -> None:
         """As a file's."""

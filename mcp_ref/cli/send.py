@@ -17,6 +17,7 @@ from ..base.versioning import LATEST, LEGACY, RELEASE
 from ..lib.strict_json import decode, encode
 from ..lib.text import printable
 from . import tokens
+from .arguments import json_or_text
 from .common import add_parser, begin, content_of, dash, exchange_printer, octets_of, show
 from .faults import SAID_NO, UsageError
 from .screen import note
@@ -175,9 +176,8 @@ def _message(options: argparse.Namespace, params: Any) -> bytes:
         params = _with_meta(params, options)
     elif options.meta or options.drop_meta:
         raise UsageError("params that are no object have no _meta to change")
-    message: Dict[str, Any] = {"jsonrpc": "2.0", "id": _json(options.id), "method": options.method, "params": params}
-    if not options.id:
-        del message["id"]
+    identified = {"id": json_or_text(options.id)} if options.id else {}
+    message = {"jsonrpc": "2.0", **identified, "method": options.method, "params": params}
     try:
         return encode(message) if options.body is None else _body(options.body)
     except ValueError:
@@ -219,7 +219,7 @@ def _with_meta(params: Dict[str, Any], options: argparse.Namespace) -> Dict[str,
     pairs = [pair.partition("=") for pair in options.meta]
     if not all(name and equals for name, equals, _ in pairs):
         raise UsageError("a member of _meta is given as KEY=JSON")
-    changes = {RESERVED.get(name, name): _json(content_of(text)) for name, _, text in pairs}
+    changes = {RESERVED.get(name, name): json_or_text(content_of(text)) for name, _, text in pairs}
     if changes and isinstance(params.get("_meta"), dict):
         params["_meta"].update(changes)
     elif changes:
@@ -230,14 +230,6 @@ def _with_meta(params: Dict[str, Any], options: argparse.Namespace) -> Dict[str,
             raise UsageError(f"_meta has no {name} to leave out")
         del holder[key]
     return params
-
-
-def _json(text: str) -> Any:
-    """The JSON value of a text, the text itself where it is no JSON."""
-    try:
-        return decode(text.encode("utf-8"))
-    except ValueError:
-        return text
 
 
 def _body(text: str) -> bytes:

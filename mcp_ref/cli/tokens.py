@@ -108,13 +108,13 @@ def authorization(options: argparse.Namespace, headers: Mapping[str, str],
         return None
     if not login and not _may_be_kept(options):
         return None
-    from .person import Person, Store, is_kept, settings
+    from .person import Person, Store, is_kept, kept, settings
 
     store = Store(store_path(options), anew=options.command == "login")
     if not login and not is_kept(store, server):
         return None
     new = options.command == "login"
-    said = settings(vars(options) if new else store, server)
+    said = settings(vars(options)) if new else kept(store, server)
     variable = said.get("client_secret_env")
     secret = None if variable is None else secret_of(
         variable, f"--client-secret-env{'' if new else ' of the login to ' + server.url}")
