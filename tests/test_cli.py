@@ -374,7 +374,8 @@ class Program(unittest.TestCase):
         for words in (("discover", "http://x/", "--headr", "Authorization: Bearer s3cret"),
                       ("discover", "http://x/", "--headers=X-Api-Key: s3cret"), ("discover", "a", "http://u:s3cret@x/"),
                       ("call", "http://x/", "t", "--timeout", "token=s3cret"),
-                      ("list", "http://x/", "--api-key", "s3cret", "--bearer=s3cret", "x"),
+                      ("list", "http://x/", "--api-key", "s3cret", "--nope=s3cret", "x"),
+                      ("list", "http://x/", "--login=s3cret"), ("list", "http://x/", "--bearer=s3cret"),
                       ("list", "http://x/", "--header", "Authorization:", "Bearer", "s3cret"),
                       ("list", "http://x/", "--header=Cookie:", "a=b;", "c=s3cret", "--raw")):
             status, out, err = run(*words)

@@ -308,6 +308,11 @@ class Store(Case):
             self.store.write_text(text, encoding="utf-8")
             self.run_in(realm, "list", realm.url, status=1)
             self.assertIsNone(realm.sent[-1])
+        kept = {f"token {realm.url}": {"access": "x"}, f"login {realm.url}": {"client_metadata_url": "http://x/"}}
+        self.store.write_text(json.dumps(kept), encoding="utf-8")
+        for command in (["list"], ["send", "tools/list"]):
+            _, err = self.run_in(realm, command[0], realm.url, *command[1:], status=2)
+            self.assertRegex(err, "^mcp_ref: .*must be https.*\n$")
 
     def test_a_token_is_for_its_server_alone(self):
         realm, other = self.realm(), self.realm()

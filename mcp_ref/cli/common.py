@@ -125,6 +125,8 @@ def _noted() -> Iterator[None]:
 def begin(options: argparse.Namespace) -> None:
     """What the options of every command come to. Raises UsageError where several would read the standard input."""
     screen.colours = not options.no_color
+    if hasattr(sys.stdin, "reconfigure"):
+        sys.stdin.reconfigure(errors="surrogateescape")  # what is no text is refused where it is read
     options.raw = options.raw or options.pretty
     given = vars(options)
     texts = [pair.partition("=")[2] for name in ("arg", "meta") for pair in given.get(name, ())]

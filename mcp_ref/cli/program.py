@@ -16,7 +16,7 @@ from . import screen
 from .faults import INTERRUPTED, SAID_NO, STATUSES, USAGE, UsageError, called, in_a_line, status_of
 
 _SECRET = re.compile(r"((?:authorization|cookie|api-?key|token|secret|password)\s*[:=]).*"
-                     r"|(?<=://)[^/@\s]*(?=@)", re.IGNORECASE)
+                     r"|(?<=://)[^/@\s]*(?=@)|(?<=explicit argument ).*", re.IGNORECASE)
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
@@ -70,7 +70,7 @@ def _complain(words: str, status: int) -> int:
 
 def _abandon_output() -> None:
     """Let what is still buffered go nowhere, or the interpreter would complain once more when it ends."""
-    with contextlib.suppress(OSError, ValueError):
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # it may be none that has a number
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -82,7 +82,8 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         if message.startswith("unrecognized"):  # an option that is not known may have been given a secret
-            message = re.sub(r"( -[^\s=]+)(?:=\S*)?(?: [^-\s]\S*)+", r"\1 …", message)
+            message = re.sub(r"( -[^\s=]+)((?:=\S*)?(?: [^-\s]\S*)*)", lambda found: found[1] + " …" * bool(found[2]),
+                             message)
         super().error(_SECRET.sub(lambda found: (found.group(1) or "") + "…", message))
 
     def _print_message(self, message: str, file: Any = None) -> None:

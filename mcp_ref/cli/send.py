@@ -135,23 +135,25 @@ def _print(options: argparse.Namespace, text: str) -> None:
         show(text, end="")
 
 
-def _is_response(line: bytes) -> bool:
+def _message_in(octets: bytes) -> Dict[str, Any]:
+    """The JSON object that octets are; {} where they are none."""
     try:
-        message = json.loads(line)
+        message = json.loads(octets)
     except (ValueError, RecursionError):
-        return False
-    return isinstance(message, dict) and ("result" in message or "error" in message)
+        return {}
+    return message if isinstance(message, dict) else {}
+
+
+def _is_response(line: bytes) -> bool:
+    message = _message_in(line)
+    return "result" in message or "error" in message
 
 
 def _is_result(answer: bytes) -> bool:
     """Whether the last message of an answer is a result, and not that of a tool that failed."""
     from ..transports.sse import messages
 
-    try:
-        message = json.loads(([answer] + list(messages([answer], len(answer))))[-1])
-    except (ValueError, RecursionError):
-        return False
-    result = message.get("result") if isinstance(message, dict) else None
+    result = _message_in([answer, *messages([answer], len(answer))][-1]).get("result")
     return isinstance(result, dict) and result.get("isError") is not True
 
 
@@ -191,7 +193,7 @@ def _params(options: argparse.Namespace) -> Any:
     except ValueError:
         raise UsageError("--params must be JSON; --body sends anything") from None
     if options.era == "legacy":
-        return INITIALIZE if options.method == "initialize" and options.params is None else params
+        return {**INITIALIZE} if options.method == "initialize" and options.params is None else params
     given = params.get("_meta", {}) if isinstance(params, dict) else None
     if isinstance(given, dict):
         params["_meta"] = {reserved.PROTOCOL_VERSION: LATEST, reserved.CLIENT_INFO: {"name": "mcp_ref",
@@ -220,10 +222,8 @@ def _with_meta(params: Dict[str, Any], options: argparse.Namespace) -> Dict[str,
     if not all(name and equals for name, equals, _ in pairs):
         raise UsageError("a member of _meta is given as KEY=JSON")
     changes = {RESERVED.get(name, name): json_or_text(content_of(text)) for name, _, text in pairs}
-    if changes and isinstance(params.get("_meta"), dict):
-        params["_meta"].update(changes)
-    elif changes:
-        params["_meta"] = changes
+    if changes:
+        params["_meta"] = {**params["_meta"], **changes} if isinstance(params.get("_meta"), dict) else changes
     for name in options.drop_meta:
         holder, key = (params, "_meta") if name == "*" else (params.get("_meta"), RESERVED.get(name, name))
         if not isinstance(holder, dict) or key not in holder:
@@ -246,10 +246,9 @@ def _changed(headers: Headers, options: argparse.Namespace) -> Headers:
         if not name.strip() or not colon:
             raise UsageError("a header is given as 'Name: value'")
         key, made = name.strip().lower(), line.encode("utf-8", "surrogateescape")
-        places = [place for place, (known, _) in enumerate(headers) if known == key]
         if key in ours:
-            headers[places[0]] = (key, made)
             ours.discard(key)
+            headers = [(key, made) if known == key else (known, kept) for known, kept in headers]
         else:
             headers.append((key, made))
     for name in options.drop_header:

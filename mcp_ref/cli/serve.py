@@ -8,6 +8,7 @@ import json
 import logging
 import os
 import sys
+import traceback
 from functools import partial
 from typing import Any, Callable, List, Optional
 
@@ -117,13 +118,9 @@ def _module(place: str) -> Any:
 def _line(error: BaseException) -> str:
     """Where the author's own code failed, since this package's lines would tell nothing."""
     ours = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    found, step = "", error.__traceback__
-    while step is not None:
-        file = step.tb_frame.f_code.co_filename
-        if not file.startswith((ours, "<")) and "importlib" not in file:
-            found = f" ({file}, line {step.tb_lineno})"
-        step = step.tb_next
-    return "" if isinstance(error, SyntaxError) else found
+    steps = [step for step in traceback.extract_tb(error.__traceback__)
+             if not step.filename.startswith((ours, "<")) and "importlib" not in step.filename]
+    return f" ({steps[-1].filename}, line {steps[-1].lineno})" if steps and not isinstance(error, SyntaxError) else ""
 
 
 def _state_keys(name: Optional[str]) -> List[str]:

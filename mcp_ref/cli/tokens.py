@@ -93,8 +93,7 @@ def store_path(options: argparse.Namespace) -> str:
 def authorization(options: argparse.Namespace, headers: Mapping[str, str],
                   wire: "Optional[Wire]" = None) -> "Optional[Person]":
     """What gets the command's tokens: None where it is given one, and where none is kept and nobody is to log in.
-
-    Raises UsageError, and ValueError for what cannot be used.
+    Raises UsageError.
     """
     login = getattr(options, "login", False)
     if isinstance(options.url, list):
@@ -118,7 +117,10 @@ def authorization(options: argparse.Namespace, headers: Mapping[str, str],
     variable = said.get("client_secret_env")
     secret = None if variable is None else secret_of(
         variable, f"--client-secret-env{'' if new else ' of the login to ' + server.url}")
-    return Person(server, store, options, said, secret, wire)
+    try:
+        return Person(server, store, options, said, secret, wire)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 def fields(options: argparse.Namespace, server: Address, deadline: "Deadline") -> Dict[str, str]:
