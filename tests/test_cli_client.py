@@ -340,12 +340,12 @@ class Failures(Case):
         self.fails(done, 3, "cannot reach http://127.0.0.1:")
         self.assertNotIn("secret", done.err)
         for word in ("x", "127.0.0.1:8000/mcp", "ftp://x", ""):
-            for command in (("discover", word), ("send", word, "x"), ("login", word)):
-                self.fails(run(*command), 2, "; expected one such as http://127.0.0.1:8000/mcp")
-        for command in (("call", url, "\udcff"), ("call", url, "t", "--arg", "a=\udcff"), ("read", url, "\udcff"),
-                        ("prompt", url, "\udcff"), ("complete", url, "\udcff", "a"), ("complete", url, "p", "\udcff"),
-                        ("complete", url, "p", "a", "\udcff"), ("call", url, "t", "--json", '"\udcff"')):
-            self.fails(run(*command), 2, '\\udcff')
+            for first, *more in (["discover"], ["send", "x"], ["login"]):
+                self.fails(run(first, word, *more), 2, "; expected one such as http://127.0.0.1:8000/mcp")
+        for first, *more in (["call", "\udcff"], ["call", "t", "--arg", "a=\udcff"], ["read", "\udcff"],
+                             ["prompt", "\udcff"], ["complete", "\udcff", "a"], ["complete", "p", "\udcff"],
+                             ["complete", "p", "a", "\udcff"], ["call", "t", "--json", '"\udcff"']):
+            self.fails(run(first, url, *more), 2, "\\udcff")
         for arguments, words in ((("discover", "ftp://x"), "http://"),
                                  (("discover", url, "--timeout", "-1"), "timeout"),
                                  (("list", url, "--header", "x"), "Name: value"),

@@ -219,15 +219,13 @@ def _indented(line: str) -> str:
 # What is read
 
 def content_of(text: str) -> str:
-    """What @FILE, @- or @@… stands for; any other text itself. Raises UsageError for what cannot be read, or is no
-    text.
-    """
-    if text.startswith("@") and not text.startswith("@@"):
-        try:
-            return octets_of(text).decode("utf-8-sig")
-        except UnicodeDecodeError:
-            raise UsageError(f"{text[1:]} holds no text in UTF-8") from None
-    return a_text(text[1:] if text.startswith("@@") else text)
+    """What @FILE, @- or @@… stands for; any other text itself. Raises UsageError for what is not read, or no text."""
+    if not text.startswith("@") or text.startswith("@@"):
+        return a_text(text[1:] if text.startswith("@@") else text)
+    try:
+        return octets_of(text).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise UsageError(f"{text[1:]} holds no text in UTF-8") from None
 
 
 def a_text(word: str) -> str:
@@ -240,7 +238,9 @@ def a_text(word: str) -> str:
 
 
 def octets_of(text: str) -> bytes:
-    """The octets of @FILE or @-. Raises UsageError."""
+    """The octets of @FILE or @-; of @@… and any other text, its own. Raises UsageError."""
+    if not text.startswith("@") or text.startswith("@@"):
+        return (text[1:] if text.startswith("@@") else text).encode("utf-8", "surrogateescape")
     name = text[1:]
     try:
         if name == "-":

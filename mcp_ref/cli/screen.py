@@ -29,31 +29,31 @@ _secrets: Set[str] = set()
 
 @contextlib.contextmanager
 def printing() -> Iterator[None]:
-    """Have all that is printed go through an Output, in UTF-8. No secret is known yet."""
+    """Have all that is printed go through an Output, in UTF-8; to a stream that is closed, nowhere. No secret is known
+    yet.
+    """
     _secrets.clear()
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-    output, errors = (cast(Any, Output(stream)) for stream in (sys.stdout, sys.stderr))
-    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
+    with contextlib.ExitStack() as stack:
+        for redirect, stream in ((contextlib.redirect_stdout, sys.stdout), (contextlib.redirect_stderr, sys.stderr)):
+            if stream is None:
+                stream = stack.enter_context(open(os.open(os.devnull, os.O_RDWR), "w", encoding="utf-8"))
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+            stack.enter_context(redirect(cast(Any, Output(stream))))
         yield
 
 
 class Output:
-    """The standard output or error, without the secrets in what is written to it, and with a bar out of the way.
-
-    stream: None where it is closed; what is written then goes nowhere.
-    """
+    """A stream of text, or of octets, without the secrets in what is written to it, and with a bar out of the way."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
 
     def write(self, data: Any) -> int:
-        """Write text, or octets to a `buffer`. A secret is found where one call writes it."""
+        """Write text or octets; a secret is found where it comes in one call."""
         if Bar.standing is not None:
             Bar.standing.clear()
-        if self._stream is not None:
-            self._stream.write(hidden(data))
+        self._stream.write(hidden(data))
         return len(data)
 
     def writelines(self, parts: Iterable[Any]) -> None:
@@ -61,19 +61,10 @@ class Output:
         for part in parts:
             self.write(part)
 
-    def flush(self) -> None:
-        """As a file's."""
-        if self._stream is not None:
-            self._stream.flush()
-
-    def isatty(self) -> bool:
-        """As a file's."""
-        return is_terminal(self._stream)
-
     @property
     def buffer(self) -> "Output":
         """Where octets are written."""
-        return Output(getattr(self._stream, "buffer", None))
+        return Output(self._stream.buffer)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)

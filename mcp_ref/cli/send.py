@@ -181,7 +181,7 @@ def _message(options: argparse.Namespace, params: Any) -> bytes:
     identified = {"id": json_or_text(options.id)} if options.id else {}
     message = {"jsonrpc": "2.0", **identified, "method": options.method, "params": params}
     try:
-        return encode(message) if options.body is None else _body(options.body)
+        return encode(message) if options.body is None else octets_of(options.body)
     except ValueError:
         raise UsageError("the request holds what JSON cannot say; --body sends anything") from None
 
@@ -230,12 +230,6 @@ def _with_meta(params: Dict[str, Any], options: argparse.Namespace) -> Dict[str,
             raise UsageError(f"_meta has no {name} to leave out")
         del holder[key]
     return params
-
-
-def _body(text: str) -> bytes:
-    if text.startswith("@") and not text.startswith("@@"):
-        return octets_of(text)
-    return (text[1:] if text.startswith("@@") else text).encode("utf-8", "surrogateescape")
 
 
 def _changed(headers: Headers, options: argparse.Namespace) -> Headers:
