@@ -524,7 +524,7 @@ class Repeated(Case):
         for words, answer in ((["list"], result(tools=[tool])), (["call", "t"], events(note, last=said()))):
             screen = Terminal()
             with Stub(answer) as stub, contextlib.redirect_stdout(screen), contextlib.redirect_stderr(screen), \
-                    mock.patch.object(os, "environ", {"MINE": self.TOKEN, "COLUMNS": "20", "TERM": "xterm"}):
+                    mock.patch.object(os, "environ", {"MINE": self.TOKEN, "COLUMNS": "14", "TERM": "xterm"}):
                 self.assertEqual(main([words[0], stub.url, *words[1:], *self.GIVEN]), 0)
             self.assertIn("…", screen.getvalue())
             for part in (self.TOKEN[:4], self.TOKEN[-4:]):
@@ -534,17 +534,21 @@ class Repeated(Case):
         def echo(seen):
             sent = [value for name, value in seen.fields if name in ("Authorization", "Cookie", "X-Api-Key")]
             plain = base64.b64decode(sent[0].split()[1]).decode() if sent[0].startswith("Basic ") else ""
-            return said(f"{sent[0]} ({sent[0].rpartition('=')[2]}, {plain}) in Bearertown")(seen)
+            return said(f"{sent[0]} ({re.split('[ =]', sent[0])[-1]}, {plain}) in Bearertown")(seen)
 
         for credentials, words, told in (
                 ("", ("--header", "Authorization: Bearer s3cr"), "… (…, ) in Bearertown"),
                 ("", ("--header", "X-Api-Key: town"), "… (…, ) in Bearertown"),
                 ("", ("--header", "Cookie: a=b; session=s3cret-one"), "… (…, ) in Bearertown"),
-                ("me:pass-word@", (), "Basic … (Basic …, me:…) in Bearertown")):
+                ("me:pass-word@", (), "Basic … (…, me:…) in Bearertown")):
             with Stub(echo) as stub:
                 out, _ = self.run_in(None, "call", stub.url.replace("//", f"//{credentials}"), "t", *words, "--era",
                                      "modern")
             self.assertEqual(out, f"{told}\n")
+        both = ("--set-header", "X-Api-Key: key-of-mine", "--set-header", "X-Api-Key: another-one")
+        with Stub(lambda seen: said(repr(seen.fields))(seen)) as stub:
+            out, _ = self.run_in(None, "send", stub.url, "x", *both)
+        self.assertEqual(out.count("('X-Api-Key', '…')"), 2, out)
 
 
 class Readme(Case):

@@ -93,7 +93,7 @@ def _run(command: Command, options: argparse.Namespace) -> int:
     wire = exchange_printer(options)
     try:
         headers = {**_headers(options.header), **tokens.bearer(options)}
-        options.auth = tokens.authorization(options, headers, wire)
+        options.auth = tokens.authorization(options, wire)
         client = Client(options.url, era=options.era, timeout=options.timeout, headers=headers, auth=options.auth,
                         on_elicit=functools.partial(_elicit, options) if asks else None,
                         on_log=_log if options.log_level else None, log_level=options.log_level, wire=wire)

@@ -6,7 +6,7 @@ import argparse
 import base64
 import os
 import re
-from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional
+from typing import TYPE_CHECKING, Dict, List, Optional
 
 from ..lib.uri import Address
 from .faults import UsageError, login_command
@@ -50,8 +50,7 @@ def bearer(options: argparse.Namespace) -> Dict[str, str]:
     """
     from ..transports.exchange import SECRET_FIELD
 
-    given = _given(options)
-    for line in given.values():
+    for line in _header_lines(options):
         if re.match(SECRET_FIELD, line):
             value = line.partition(":")[2].strip()
             conceal(value, *value.split()[-1:], *re.findall(r"[^\s;=]+=\s*([^\s;]+)", value))
@@ -60,7 +59,7 @@ def bearer(options: argparse.Namespace) -> Dict[str, str]:
     token = secret_of(options.token_env, "--token-env")
     if not re.fullmatch(r"[\x21-\x7e]+", token):
         raise UsageError("the environment variable of --token-env holds no token: one has no blanks, and ASCII alone")
-    if _has_authorization(given):
+    if _has_header(options):
         raise UsageError("what authorizes is given by --token-env or by a header, not by both")
     return {"Authorization": f"Bearer {token}"}
 
@@ -90,8 +89,7 @@ def store_path(options: argparse.Namespace) -> str:
     return os.path.join(folder, "mcp_ref", "tokens.json")
 
 
-def authorization(options: argparse.Namespace, headers: Mapping[str, str],
-                  wire: "Optional[Wire]" = None) -> "Optional[Person]":
+def authorization(options: argparse.Namespace, wire: "Optional[Wire]" = None) -> "Optional[Person]":
     """What gets the command's tokens: None where it is given one, and where none is kept and nobody is to log in.
     Raises UsageError.
     """
@@ -101,7 +99,7 @@ def authorization(options: argparse.Namespace, headers: Mapping[str, str],
             raise UsageError("a stdio server asks for no login")
         return None
     server = server_of(options)
-    if _has_authorization(headers) or server.authorization():
+    if _is_given(options, server):
         if login:
             raise UsageError("the command is given what authorizes it, and is not to log in as well")
         return None
@@ -109,10 +107,10 @@ def authorization(options: argparse.Namespace, headers: Mapping[str, str],
         return None
     from .person import Person, Store, is_kept, kept, settings
 
-    store = Store(store_path(options), anew=options.command == "login")
+    new = options.command == "login"
+    store = Store(store_path(options), anew=new)
     if not login and not is_kept(store, server):
         return None
-    new = options.command == "login"
     said = settings(vars(options)) if new else kept(store, server)
     variable = said.get("client_secret_env")
     secret = None if variable is None else secret_of(
@@ -126,19 +124,16 @@ def authorization(options: argparse.Namespace, headers: Mapping[str, str],
 def fields(options: argparse.Namespace, server: Address, deadline: "Deadline") -> Dict[str, str]:
     """The header fields that authorize a single request. Raises UsageError, and AuthorizationError for a refresh that
     fails."""
-    given = bearer(options)
-    auth = authorization(options, {**_given(options), **given})
+    given, auth = bearer(options), authorization(options)
     return given if auth is None else auth.of(server)(deadline).headers("POST", server.url)
 
 
 def advice(options: argparse.Namespace, status: int) -> str:
     """What to do about a 401: to log in, unless the command was given its token."""
-    if status != 401 or isinstance(options.url, list) or options.token_env is not None:
+    if status != 401 or isinstance(options.url, list):
         return ""
     server = server_of(options)
-    if _has_authorization({**_given(options), **server.authorization()}):
-        return ""
-    return f"The server wants a token. To get one: {login_command(server.url)}"
+    return "" if _is_given(options, server) else f"The server wants a token. To get one: {login_command(server.url)}"
 
 
 def _may_be_kept(options: argparse.Namespace) -> bool:
@@ -148,11 +143,14 @@ def _may_be_kept(options: argparse.Namespace) -> bool:
         return False
 
 
-def _given(options: argparse.Namespace) -> Dict[str, Any]:
-    """The fields of --header and --set-header, by name."""
-    lines = (*getattr(options, "header", ()), *getattr(options, "set_header", ()))
-    return {line.partition(":")[0].strip(): line for line in lines}
+def _header_lines(options: argparse.Namespace) -> List[str]:
+    return [*getattr(options, "header", ()), *getattr(options, "set_header", ())]
 
 
-def _has_authorization(headers: Mapping[str, Any]) -> bool:
-    return any(name.lower() == "authorization" for name in headers)
+def _has_header(options: argparse.Namespace) -> bool:
+    return any(line.partition(":")[0].strip().lower() == "authorization" for line in _header_lines(options))
+
+
+def _is_given(options: argparse.Namespace, server: Address) -> bool:
+    """Whether the command is given what authorizes it."""
+    return options.token_env is not None or _has_header(options) or bool(server.authorization())
