@@ -557,6 +557,14 @@ class AgainstTheDemo(Case):
             self.assertEqual((done.returncode, done.stdout), (0, "Hello, Ada!\n"), done.stderr)
             self.assertIn("That must be text in the encoding of this terminal.", done.stderr)
 
+    @unittest.skipUnless(os.path.exists("/dev/full"), "this system has no device that is full")
+    def test_what_is_said_on_the_way_and_cannot_be_written(self) -> None:
+        note = {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": 1, "progress": 1}}
+        with Stub(events(note, last=said())) as stub, open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([sys.executable, "-m", "mcp_ref", "call", stub.url, "t", "--era", "modern"],
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=full, timeout=60)
+        self.assertEqual((done.returncode, done.stdout), (1, b""))
+
     @unittest.skipIf(os.name == "nt", "no shell of this kind")
     def test_streams_that_are_closed(self) -> None:
         """What would go to a stream that is closed goes nowhere, and not to the other one."""

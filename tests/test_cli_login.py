@@ -295,6 +295,17 @@ class Store(Case):
         self.assertFalse(self.store.exists())
         self.run_in(realm, "list", realm.url, status=1)
 
+    @unittest.skipUnless(hasattr(os, "mkfifo"), "this system has no pipes with names")
+    def test_what_is_no_file_is_neither_read_nor_replaced(self):
+        realm = self.realm()
+        folder = self.store.parent.parent.parent
+        os.mkfifo(folder / "pipe")
+        for place in (folder, folder / "pipe"):
+            for command, status in (("login", 2), ("logout", 2), ("list", 1)):
+                _, err = self.run_in(realm, command, realm.url, "--token-store", str(place), status=status)
+                self.assertIn("server wants a token" if status == 1 else "in a file, which", err)
+        self.assertTrue(stat.S_ISFIFO((folder / "pipe").stat().st_mode))
+
     def test_a_user_without_a_home(self):
         realm = self.realm()
         with mock.patch.object(tokens.os.path, "expanduser", lambda path: path):

@@ -76,9 +76,13 @@ def _discover(client: "Client", options: argparse.Namespace) -> int:
 
 def _call(client: "Client", options: argparse.Namespace) -> int:
     result = client.call_tool(options.tool, _arguments(client, options), on_progress=options.bar)
+    blocks = result["content"]
     if not printed(options, result):
-        _print_content(result)
-    _save(options, result["content"])
+        if "structuredContent" in result and not any(block.get("type") == "text" for block in blocks):
+            show(as_json(result["structuredContent"], sys.stdout))  # a server should say the same in a text
+        for block in blocks:
+            show(_block(block))
+    _save(options, blocks)
     return 1 if result.get("isError") is True else 0
 
 
@@ -90,23 +94,14 @@ def _arguments(client: "Client", options: argparse.Namespace) -> Optional[Dict[s
     try:
         if not given:
             return None if options.json is None else from_json(content_of(options.json))
-        tools = {tool["name"]: tool for tool in client.list_tools()}
-        schema = tools.get(options.tool, {}).get("inputSchema", {})
-        return from_pairs(given, schema)
+        tool = next((tool for tool in client.list_tools() if tool["name"] == options.tool), {})
+        return from_pairs(given, tool.get("inputSchema", {}))
     except ValueError as error:
         raise UsageError(str(error)) from None
 
 
-def _print_content(result: Dict[str, Any]) -> None:
-    """The text of a tool's result, a line for each other block, and structuredContent where there is no text."""
-    blocks = result["content"]
-    if "structuredContent" in result and not any(block.get("type") == "text" for block in blocks):
-        show(as_json(result["structuredContent"], sys.stdout))
-    for block in blocks:
-        show(_block(block))
-
-
 def _block(block: Dict[str, Any]) -> str:
+    """The text of a block of content, of any other kind what it is."""
     text = block.get("text") if block.get("type") == "text" else None
     return text if isinstance(text, str) else f"[{_described(block)}]"
 

@@ -41,16 +41,16 @@ leaves the field out), then send, edit, decline or cancel; for a web page yes, n
 is done. :decline or :cancel at any time, or the end of the input, which cancels, ends a question."""
 
 
-def add_command(commands: Any, name: str, run: Command, help: str, asks: bool = False,
-                told: str = "", login: bool = True) -> argparse.ArgumentParser:
-    """A command's parser, with the options of all. asks: whether the server may ask for input. told: more of its
-    description. login: whether it has an option to log in.
+def add_command(commands: Any, name: str, run: Command, help: str, *told: str,
+                asks: bool = False) -> argparse.ArgumentParser:
+    """A command's parser, with the options of all. told: as add_parser has it. asks: whether the server may ask for
+    input.
     """
-    made = add_parser(commands, name, help, *((ASKING, STDIN) if asks else ()), *([told] if told else ()))
+    made = add_parser(commands, name, help, *told, *((ASKING, STDIN) if asks else ()))
     made.add_argument("--era", choices=ERAS, default="auto", help="which era to speak: modern is 2026-07-28, legacy "
                       "2025-11-25 and before, auto what the server speaks (default: auto)")
     made.add_argument("--header", action="append", default=[], metavar="'NAME: VALUE'", help="sent every time")
-    if login:
+    if name != "login":
         made.add_argument("--login", action="store_true", help="log in, as `login` does, where the server asks for it")
     made.add_argument("--output", choices=("text", "json"), default="text", help="json: the result as it came")
     made.add_argument("--log-level", choices=LOG_LEVELS, metavar="LEVEL",
@@ -112,9 +112,8 @@ def _run(command: Command, options: argparse.Namespace) -> int:
 @contextlib.contextmanager
 def _noted() -> Iterator[None]:
     """What the client warns of is a note beside the result."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setLevel(logging.WARNING)
-    handler.setFormatter(logging.Formatter("mcp_ref: %(message)s"))
+    handler = logging.Handler(logging.WARNING)
+    handler.emit = lambda record: note(f"mcp_ref: {handler.format(record)}")  # type: ignore[method-assign]
     log.addHandler(handler)
     try:
         yield

@@ -63,11 +63,9 @@ def _items(client: "Client", kind: str) -> List[Item]:
     capabilities = client.choice.about().get("capabilities")  # where the server was asked to find out its era
     if isinstance(capabilities, dict) and ("resources" if kind == "templates" else kind) not in capabilities:
         return []
-    listings: Dict[str, Callable[[], List[Item]]] = {
-        "tools": client.list_tools, "resources": client.list_resources,
-        "templates": client.list_resource_templates, "prompts": client.list_prompts}
+    listing: Callable[[], List[Item]] = getattr(client, f"list_{_words(kind).replace(' ', '_')}")
     try:
-        return listings[kind]()
+        return listing()
     except MethodNotFound as error:
         if error.note:  # it is another era that is missing
             raise

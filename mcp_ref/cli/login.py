@@ -29,7 +29,7 @@ servers may use it."""
 
 def add_commands(commands: Any) -> None:
     """Add `login` and `logout` to the command line's subparsers."""
-    login = add_command(commands, "login", _login, "log in to a server, and keep the token", told=TOLD, login=False)
+    login = add_command(commands, "login", _login, "log in to a server, and keep the token", TOLD)
     login.add_argument("--no-browser", action="store_true", help="print the URL to log in at, and open no browser")
     login.add_argument("--scope", metavar="SCOPES", help="ask for these, parted by blanks, and not for those that the "
                        "server names")

@@ -26,7 +26,7 @@ has no version in common), 3 where nothing was reached or no answer came in time
 
 def add_commands(commands: Any) -> None:
     """Add `probe` to the command line's subparsers."""
-    add_command(commands, "probe", _probe, "find out which era a server speaks, and show the evidence", told=TOLD)
+    add_command(commands, "probe", _probe, "find out which era a server speaks, and show the evidence", TOLD)
 
 
 def _probe(client: "Client", options: argparse.Namespace) -> int:

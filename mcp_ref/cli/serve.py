@@ -10,7 +10,7 @@ import os
 import sys
 import traceback
 from functools import partial
-from typing import Any, Callable, List, Optional
+from typing import Any, Callable
 
 from ..base.versioning import ERAS, LATEST
 from ..transports.endpoint import MAX_BODY
@@ -123,15 +123,6 @@ def _line(error: BaseException) -> str:
     return f" ({steps[-1].filename}, line {steps[-1].lineno})" if steps and not isinstance(error, SyntaxError) else ""
 
 
-def _state_keys(name: Optional[str]) -> List[str]:
-    if name is None:
-        return []
-    keys = [key.strip() for key in os.environ.get(name, "").split(",") if key.strip()]
-    if not keys:
-        raise UsageError(f"the environment variable {name} holds no state key")
-    return keys
-
-
 # Running it
 
 def _serve(options: argparse.Namespace) -> int:
@@ -141,7 +132,10 @@ def _serve(options: argparse.Namespace) -> int:
         from ..demo import server
     else:
         server = load_server(options.server)
-    keys = _state_keys(options.state_key_env)
+    name = options.state_key_env
+    keys = [key.strip() for key in os.environ.get(name or "", "").split(",") if key.strip()]
+    if name is not None and not keys:
+        raise UsageError(f"the environment variable {name} holds no state key")
     try:
         if options.state_ttl is not None:
             server.set_state_ttl(options.state_ttl)

@@ -77,10 +77,12 @@ def server_of(options: argparse.Namespace) -> Address:
 
 
 def store_path(options: argparse.Namespace) -> str:
-    """The file that tokens are kept in. Raises UsageError where there is no folder for it."""
-    chosen = options.token_store or os.environ.get(STORE)
+    """The file that tokens are kept in. Raises UsageError where there is no folder for it, and for what is no file."""
+    chosen = str(options.token_store or os.environ.get(STORE) or "")
+    if os.path.exists(chosen) and not os.path.isfile(chosen):  # a device would be replaced, a pipe never read
+        raise UsageError(f"tokens are kept in a file, which {chosen} is not")
     if chosen:
-        return str(chosen)
+        return chosen
     folder = os.environ.get("XDG_CONFIG_HOME", "")
     if not os.path.isabs(folder):  # which counts as not given
         folder = os.path.join(os.path.expanduser("~"), ".config")
