@@ -73,12 +73,12 @@ def _tell(told: Dict[str, Any], options: argparse.Namespace) -> None:
 
 
 def _logout(options: argparse.Namespace) -> int:
-    from .person import Store, forget, is_kept
+    from .person import Store
 
     server = tokens.server_of(options)
-    store = Store(tokens.store_path(options))
-    if is_kept(store, server):
-        forget(store, server)
+    store = Store(tokens.store_path(options), server)
+    if store.token() is not None:
+        store.replace({})
         show(f"logged out of {server}")
     else:
         show(f"no token is kept for {server}")

@@ -107,13 +107,13 @@ def authorization(options: argparse.Namespace, wire: "Optional[Wire]" = None) ->
         return None
     if not login and not _may_be_kept(options):
         return None
-    from .person import Person, Store, is_kept, kept, settings
+    from .person import Person, Store, settings
 
     new = options.command == "login"
-    store = Store(store_path(options), anew=new)
-    if not login and not is_kept(store, server):
+    store = Store(store_path(options), server, anew=new)
+    if not login and store.token() is None:
         return None
-    said = settings(vars(options)) if new else kept(store, server)
+    said = settings(vars(options)) if new else store.settings()
     variable = said.get("client_secret_env")
     secret = None if variable is None else secret_of(
         variable, f"--client-secret-env{'' if new else ' of the login to ' + server.url}")

@@ -22,7 +22,7 @@ TOKENS: Edits = [
     (', *re.findall(r"[^\\s;=]+=\\s*([^\\s;]+)", value)', ""),
     ("        conceal(basic, base64", "        conceal(base64"),
     ('.partition(":")[2])', '.partition(":")[0])'),
-    ("    if not login and not is_kept(store, server):\n        return None\n", ""),
+    ("    if not login and store.token() is None:\n        return None\n", ""),
     ("    if status != 401 or", "    if status not in (401, 403) or"),
     ('return "" if _is_given(options, server) else', "return"),
     ('.strip().lower() == "authorization"', '.strip() == "Authorization"'),
@@ -49,13 +49,13 @@ PERSON: Edits = [
     ("else _quiet(super().load(key))", "else super().load(key)"),
     ('if not getattr(self._options, "login", False):', "if False:"),
     ("target if wanted is None else target._replace(scopes=tuple(wanted.split()))", "target"),
-    ("            forget(self.store, self._server)\n", ""),
+    ("        self.save(self._key(), None)\n", ""),
     ("                registration.forget(self.store, self._issuer)", "                pass"),
     ("held.good and target.scopes != held.scopes", "held.good"),
     ("held.good and target.scopes != held.scopes", "False"),
     ('if not getattr(self._options, "no_browser", False):', "if True:"),
     ("self.asked if held.allowed is None else held.allowed", "self.asked"),
-    ("dict(self._settings) or None", "None"),
+    ("dict(told) or None", "None"),
     ("said.get(\"client_id\"), secret,", "said.get(\"client_id\"), None,"),
     ('issuer=said.get("issuer"), ', ""),
     ("open_url=self._show, wire=wire,", "open_url=self._show,"),
@@ -64,8 +64,8 @@ PERSON: Edits = [
 
 LOGIN: Edits = [
     ("        if person.granted is None:  #", "        if False:  #"),
-    ("    if is_kept(store, server):", "    if True:"),
-    ("        forget(store, server)\n", ""),
+    ("    if store.token() is not None:", "    if True:"),
+    ("        store.replace({})\n", ""),
 ]
 
 CLI: Dict[str, Tuple[str, Edits]] = {
