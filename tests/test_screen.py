@@ -47,7 +47,7 @@ class Text(unittest.TestCase):
                 self.assertEqual("".join(lines).replace(" ", ""), text.replace(" ", ""), "nothing is lost")
 
     def test_columns(self) -> None:
-        for given, width in (("72", 72), ("0", 80), ("", 80), ("x", 80), ("²", 80)):
+        for given, width in (("72", 72), ("0", 80), ("", 80), ("x", 80), ("²", 80), ("9" * 5000, 999_999_999)):
             with environment(COLUMNS=given):
                 self.assertEqual(columns(io.StringIO()), width, given)
 

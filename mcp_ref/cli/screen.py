@@ -123,7 +123,7 @@ def paint(text: str, style: str, stream: Any) -> str:
 
 def columns(stream: Any) -> int:
     """How wide the terminal is: as COLUMNS says, or as the stream knows; 80 where neither does."""
-    given = os.environ.get("COLUMNS", "")
+    given = os.environ.get("COLUMNS", "")[:9]
     if given.isascii() and given.isdigit() and int(given):
         return int(given)
     try:
