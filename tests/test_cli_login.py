@@ -523,6 +523,13 @@ class Repeated(Case):
         pieces = [f"a\n{self.TOKEN[:9]}".encode(), self.TOKEN[9:].encode() + b"\nb"]
         shown = self.run_with([raw(200, pieces, "text/plain")], "send", "x", status=1)
         self.assertEqual(shown, "HTTP 200 OK\na\n…\nb\n")
+        chunks = raw(200, [b"%x\r\n%s\r\n" % (len(piece), piece) for piece in (*pieces, b"")], "text/plain",
+                     Transfer_Encoding="chunked")
+        with mock.patch("http.server.BaseHTTPRequestHandler.protocol_version", "HTTP/1.1"):
+            for option in ("--raw", "--pretty"):
+                shown = self.run_with([chunks], "send", "x", option, status=1)
+                for part in (self.TOKEN[:9], self.TOKEN[9:]):
+                    self.assertNotIn(part, shown)
 
     def test_what_a_terminal_would_break_in_two(self):
         class Terminal(io.StringIO):

@@ -89,6 +89,8 @@ def hidden(data: Any) -> Any:
 def _without(secret: str, text: str) -> str:
     if len(secret) < ANYWHERE:
         return re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "…", text)
+    if len(text) > len(secret) and "\n" in text[:-1]:  # an exchange in chunks has line ends and sizes between them
+        text = re.sub(r"(?:\n(?:[0-9A-Fa-f]{1,8}\n)?)?".join(map(re.escape, secret)), "…", text)
     cut = rf"{re.escape(secret[:ANYWHERE])}[^…\s]{{0,{len(secret)}}}…"
     return re.sub(cut, lambda found: "…" if secret.startswith(found[0][:-1]) else found[0], text.replace(secret, "…"))
 

@@ -32,6 +32,7 @@ SCREEN: Edits = [
     ("        if Bar.standing is not None:", "        if False:"),
     ("write(hidden(data))", "write(data)"),
     ("hidden(text).split", "text.split"),
+    ("    if len(text) > len(secret) and", "    if False and"),
     ("    text = hidden(text)\n", ""),
     ("return Output(self._stream.buffer)", "return self._stream.buffer"),
     ("        for part in parts:\n            self.write(part)", "        self._stream.writelines(parts)"),
