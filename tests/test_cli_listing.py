@@ -147,6 +147,13 @@ _meta: {
             self.assertEqual(json.loads(run("list", stub.url, "book", "--output", "json").out), BOOK)
             self.assertEqual(len(stub.seen), 2)
 
+    def test_all_of_a_prompt(self) -> None:
+        arguments = [{"name": "a", "title": "First", "description": "Of all\nof them", "required": True}, {"name": "b"}]
+        with Stub(result(tools=[]), result(resources=[]), result(resourceTemplates=[]),
+                  result(prompts=[{"name": "p", "arguments": arguments}])) as stub:
+            self.assertEqual(run("list", stub.url, "p").out, "p(a, b?)\n\narguments\n  a\n      First\n      Of all\n"
+                                                             "      of them\n  b, optional\n")
+
     def test_whatever_has_that_name(self) -> None:
         with HTTPServer(library, port=0) as running:
             for name, words in (("library://catalogue", "mimeType: text/plain"), ("review", "  tone, optional"),

@@ -164,8 +164,7 @@ def _show_one(client: "Client", options: argparse.Namespace) -> int:
 def _print_whole(item: Item) -> None:
     """A definition, member by member: nothing of it is left out."""
     print(_painted(printable(_signature(item))))
-    for text in (item.get("title"), item.get("description")):
-        _paragraph(text, 2)
+    _print_texts(item, 2)
     for member, what in (("inputSchema", "arguments"), ("outputSchema", "output")):
         if isinstance(item.get(member), Mapping):
             schema, types = item[member], Types(item[member])
@@ -176,7 +175,7 @@ def _print_whole(item: Item) -> None:
         _heading("arguments")
         for name, field, required in _prompt_fields(item):
             show(f"  {printable(name)}{'' if required else ', optional'}")
-            _paragraph(field.get("description"), 6)
+            _print_texts(field, 6)
     if isinstance(item.get("annotations"), Mapping):
         _heading("annotations")
         for name, value in item["annotations"].items():
@@ -191,9 +190,15 @@ def _heading(text: str) -> None:
     print(paint(printable(text), "cyan", sys.stdout))
 
 
-def _paragraph(text: Any, indent: int) -> None:
+def _print_texts(told: Mapping[str, Any], indent: int) -> None:
+    for text in (told.get("title"), told.get("description")):
+        if isinstance(text, str):
+            _paragraph(text, indent)
+
+
+def _paragraph(text: str, indent: int) -> None:
     width = columns(sys.stdout) - indent if is_terminal(sys.stdout) else sys.maxsize
-    for line in str(text).splitlines() if isinstance(text, str) else ():
+    for line in text.splitlines():
         for part in wrap(printable(line), width):
             print((" " * indent + part).rstrip())
 
@@ -205,8 +210,7 @@ def _print_fields(schema: Any, types: Types, indent: int, depth: int = 0) -> Non
         known = field if isinstance(field, Mapping) else {}
         default = f", default {in_json(known['default'])}" if "default" in known else ""
         print(" " * indent + printable(f"{name}: {types.text(field)}{'' if required else ', optional'}{default}"))
-        for text in (known.get("title"), known.get("description")):
-            _paragraph(text, indent + 4)
+        _print_texts(known, indent + 4)
         _print_limits(known, indent + 4)
         _print_fields(field, types, indent + 4, depth + 1)
 
