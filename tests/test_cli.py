@@ -244,6 +244,10 @@ class Serving(unittest.TestCase):
         self.fails("--keep-alive", "0", says="keep-alive")
         self.fails("--keep-alive", "nan", says="keep-alive")
         self.fails("--port", "99999", says="99999")
+        for grace in ("-1", "nan"):
+            self.fails("--grace", grace, says=f"--grace is a number of seconds of at least 0, not {grace}")
+        for place in ("--host", "--unix"):
+            self.fails(place, "", says="name a place to listen on, and are not empty")
         self.fails("--host", "no.such.host.invalid", says="no.such.host.invalid")
         self.fails("--state-key-env", "NO_SUCH_KEY", says="NO_SUCH_KEY")
         self.fails("--state-key-env", "KEY", KEY="short", says="16")
@@ -369,11 +373,17 @@ class Program(unittest.TestCase):
     def test_secrets_are_not_repeated(self):
         for words in (("discover", "http://x/", "--headr", "Authorization: Bearer s3cret"),
                       ("discover", "http://x/", "--headers=X-Api-Key: s3cret"), ("discover", "a", "http://u:s3cret@x/"),
-                      ("call", "http://x/", "t", "--timeout", "token=s3cret")):
+                      ("call", "http://x/", "t", "--timeout", "token=s3cret"),
+                      ("list", "http://x/", "--api-key", "s3cret", "--nope=s3cret", "x"),
+                      ("list", "http://x/", "--login=s3cret"), ("list", "http://x/", "--bearer=s3cret"),
+                      ("list", "http://x/", "--header", "Authorization:", "Bearer", "s3cret"),
+                      ("list", "http://x/", "--header=Cookie:", "a=b;", "c=s3cret", "--raw")):
             status, out, err = run(*words)
             self.assertEqual(status, 2, err)
             self.assertNotIn("s3cret", out + err)
         self.assertIn("--state-key-env", run("serve", "--state-key-env")[2])
+        self.assertIn("unrecognized arguments: --x … --y …\n", run("list", "http://x/", "--x", "1", "--y=2", "3")[2])
+        self.assertIn("unrecognized arguments: b --y\n", run("list", "http://x/", "a", "b", "--y")[2])
 
     @unittest.skipUnless(os.path.exists("/dev/full"), "this system has no device that is full")
     def test_output_that_cannot_be_written(self):

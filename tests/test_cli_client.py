@@ -339,6 +339,13 @@ class Failures(Case):
         done = run("discover", url)
         self.fails(done, 3, "cannot reach http://127.0.0.1:")
         self.assertNotIn("secret", done.err)
+        for word in ("x", "127.0.0.1:8000/mcp", "ftp://x", ""):
+            for first, *more in (["discover"], ["send", "x"], ["login"]):
+                self.fails(run(first, word, *more), 2, "; expected one such as http://127.0.0.1:8000/mcp")
+        for first, *more in (["call", "\udcff"], ["call", "t", "--arg", "a=\udcff"], ["read", "\udcff"],
+                             ["prompt", "\udcff"], ["complete", "\udcff", "a"], ["complete", "p", "\udcff"],
+                             ["complete", "p", "a", "\udcff"], ["call", "t", "--json", '"\udcff"']):
+            self.fails(run(first, url, *more), 2, "\\udcff")
         for arguments, words in ((("discover", "ftp://x"), "http://"),
                                  (("discover", url, "--timeout", "-1"), "timeout"),
                                  (("list", url, "--header", "x"), "Name: value"),
@@ -444,6 +451,15 @@ class Resources(Case):
             self.assertEqual(pipe.buffer.getvalue(), b"hi\n\xfb\xff")
             self.assertEqual(json.loads(run("read", stub.url, "a", "--output", "json").out)["contents"], [text, blob])
 
+    def test_what_is_no_base64_spoils_no_file(self) -> None:
+        with tempfile.TemporaryDirectory() as folder, Stub(result(contents=[{"uri": "b", "blob": "!"}])) as stub:
+            file = os.path.join(folder, "out")
+            with open(file, "w", encoding="utf-8") as before:
+                before.write("mine")
+            self.fails(run("read", stub.url, "b", "--out", file), 1, "Base64")
+            with open(file, encoding="utf-8") as after:
+                self.assertEqual(after.read(), "mine")
+
     def test_what_is_not_there_and_what_is_empty(self) -> None:
         with Stub(error(-32602, "Resource not found", data={"uri": "x"})) as stub:
             self.fails(run("read", stub.url, "x"), 1, "Resource not found")
@@ -535,7 +551,30 @@ class AgainstTheDemo(Case):
             command = [sys.executable, "-m", "mcp_ref", "call", running.url, "greet", "--stdin"]
             done = subprocess.run(command, input="Ada\ns\n", stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                   encoding="utf-8", timeout=60)
-        self.assertEqual((done.returncode, done.stdout), (0, "Hello, Ada!\n"), done.stderr)
+            self.assertEqual((done.returncode, done.stdout), (0, "Hello, Ada!\n"), done.stderr)
+            done = subprocess.run(command, input="Zoë\nAda\ns\n", stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  encoding="utf-8", timeout=60, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+            self.assertEqual((done.returncode, done.stdout), (0, "Hello, Ada!\n"), done.stderr)
+            self.assertIn("That must be text in the encoding of this terminal.", done.stderr)
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "this system has no device that is full")
+    def test_what_is_said_on_the_way_and_cannot_be_written(self) -> None:
+        note = {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": 1, "progress": 1}}
+        with Stub(events(note, last=said())) as stub, open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([sys.executable, "-m", "mcp_ref", "call", stub.url, "t", "--era", "modern"],
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=full, timeout=60)
+        self.assertEqual((done.returncode, done.stdout), (1, b""))
+
+    @unittest.skipIf(os.name == "nt", "no shell of this kind")
+    def test_streams_that_are_closed(self) -> None:
+        """What would go to a stream that is closed goes nowhere, and not to the other one."""
+        with Stub(asks(FORM), result(contents=[{"uri": "b", "blob": "/w=="}])) as stub:
+            for closed, words, status in ((2, ["call", stub.url, "t"], 1), (1, ["read", stub.url, "x"], 0),
+                                          (2, ["list", "x"], 2), (2, ["list"], 2)):
+                command = [sys.executable, "-m", "mcp_ref", *words, "--era", "modern"]
+                done = subprocess.run(["sh", "-c", f'"$@" {closed}>&-', "sh", *command], stdin=subprocess.DEVNULL,
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+                self.assertEqual((done.returncode, done.stdout, done.stderr), (status, b"", b""), words)
 
 
 if __name__ == "__main__":

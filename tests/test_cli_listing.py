@@ -11,7 +11,7 @@ from typing import Any, Dict
 from unittest import mock
 
 from mcp_ref.cli import main
-from mcp_ref.cli.listing import type_of
+from mcp_ref.cli.arguments import Types
 from mcp_ref.demo import library
 from mcp_ref.demo import server as demo
 from mcp_ref.transports.http_server import HTTPServer
@@ -30,7 +30,7 @@ BOOK = {"name": "book", "title": "Book", "description": "Book a flight.\nOnce ag
 PLAIN = {"name": "日本", "description": "Rest.", "inputSchema": {"type": "object"}}
 
 
-class Types(unittest.TestCase):
+class Schemas(unittest.TestCase):
     def test_in_short(self) -> None:
         root: Dict[str, Any] = {"$defs": {"Size": {"enum": ["s", "m"]}, "Loop": {"$ref": "#/$defs/Loop"}}}
         for schema, words in (
@@ -46,7 +46,16 @@ class Types(unittest.TestCase):
                 ({"oneOf": [{"type": "object"}, {"type": "object"}]}, "object"),
                 ({"allOf": [{}, {"type": "string"}]}, "string"), ({"type": 7}, "7"), ({"enum": []}, "any"),
                 ({"anyOf": 3}, "any"), (7, "any")):
-            self.assertEqual(type_of(schema, root), words, schema)
+            self.assertEqual(Types(root).text(schema), words, schema)
+
+    def test_a_schema_that_grows_without_end_is_not_followed(self) -> None:
+        names = [f"A{number}" for number in range(30)]
+        for inner in ({"anyOf": [{"$ref": f"#/$defs/{name}"} for name in names]},
+                      {"type": "array", "prefixItems": [{"$ref": f"#/$defs/{name}"} for name in names]}):
+            types = Types({"$defs": dict.fromkeys(names, inner)})
+            self.assertLess(len(types.text(inner)), 1_000_000)
+            self.assertEqual(types.kinds({"anyOf": [{"type": "null"}, {}]}), set())
+            self.assertIsNone(types.object_of(inner))
 
 
 class Lists(Case):
@@ -137,6 +146,13 @@ _meta: {
 """)
             self.assertEqual(json.loads(run("list", stub.url, "book", "--output", "json").out), BOOK)
             self.assertEqual(len(stub.seen), 2)
+
+    def test_all_of_a_prompt(self) -> None:
+        arguments = [{"name": "a", "title": "First", "description": "Of all\nof them", "required": True}, {"name": "b"}]
+        with Stub(result(tools=[]), result(resources=[]), result(resourceTemplates=[]),
+                  result(prompts=[{"name": "p", "arguments": arguments}])) as stub:
+            self.assertEqual(run("list", stub.url, "p").out, "p(a, b?)\n\narguments\n  a\n      First\n      Of all\n"
+                                                             "      of them\n  b, optional\n")
 
     def test_whatever_has_that_name(self) -> None:
         with HTTPServer(library, port=0) as running:

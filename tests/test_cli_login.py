@@ -1,5 +1,6 @@
 """`login`, `logout` and the token that every command sends: what is asked for, kept, refreshed and shown."""
 
+import base64
 import contextlib
 import io
 import json
@@ -20,7 +21,7 @@ from mcp_ref.cli import main, tokens
 from mcp_ref.cli.faults import called
 
 from .fake_oauth import DOCUMENT, MISSING, OAUTH, PRM, OAuthCase, page, secrets_of
-from .stub_http import Stub, raw, result, said
+from .stub_http import Stub, asks, error, events, raw, result, said
 from .support import ROOT, working_in
 
 
@@ -294,6 +295,17 @@ class Store(Case):
         self.assertFalse(self.store.exists())
         self.run_in(realm, "list", realm.url, status=1)
 
+    @unittest.skipUnless(hasattr(os, "mkfifo"), "this system has no pipes with names")
+    def test_what_is_no_file_is_neither_read_nor_replaced(self):
+        realm = self.realm()
+        folder = self.store.parent.parent.parent
+        os.mkfifo(folder / "pipe")
+        for place in (folder, folder / "pipe"):
+            for command, status in (("login", 2), ("logout", 2), ("list", 1)):
+                _, err = self.run_in(realm, command, realm.url, "--token-store", str(place), status=status)
+                self.assertIn("server wants a token" if status == 1 else "in a file, which", err)
+        self.assertTrue(stat.S_ISFIFO((folder / "pipe").stat().st_mode))
+
     def test_a_user_without_a_home(self):
         realm = self.realm()
         with mock.patch.object(tokens.os.path, "expanduser", lambda path: path):
@@ -307,6 +319,11 @@ class Store(Case):
             self.store.write_text(text, encoding="utf-8")
             self.run_in(realm, "list", realm.url, status=1)
             self.assertIsNone(realm.sent[-1])
+        kept = {f"token {realm.url}": {"access": "x"}, f"login {realm.url}": {"client_metadata_url": "http://x/"}}
+        self.store.write_text(json.dumps(kept), encoding="utf-8")
+        for command in (["list"], ["send", "tools/list"]):
+            _, err = self.run_in(realm, command[0], realm.url, *command[1:], status=2)
+            self.assertRegex(err, "^mcp_ref: .*must be https.*\n$")
 
     def test_a_token_is_for_its_server_alone(self):
         realm, other = self.realm(), self.realm()
@@ -443,6 +460,113 @@ class Raw(Case):
         self.run_in(realm, "list", realm.url, "--era", "modern", status=1)
         self.assertRegex(realm.sent[-1], "Bearer access-.*")
         self.nothing_secret(realm)
+
+
+class Repeated(Case):
+    """Whatever a server makes of a secret that it was sent, nobody reads it."""
+
+    TOKEN = 'tok"en-of/mine-0123456789'
+    GIVEN = ("--token-env", "MINE", "--era", "modern")
+
+    def run_with(self, script, *words, status=0):
+        """All that a command prints; its answers are scripted."""
+        self.shown = ""
+        with Stub(*script) as stub:
+            self.run_in(None, words[0], stub.url, *words[1:], *self.GIVEN, status=status, MINE=self.TOKEN)
+            self.assertEqual(stub.seen[-1].header("Authorization"), f"Bearer {self.TOKEN}")
+        self.assertNotIn(self.TOKEN, self.shown)
+        self.assertNotIn(json.dumps(self.TOKEN)[1:-1], self.shown)
+        self.assertIn("…", self.shown, "it was there")
+        return self.shown
+
+    def test_rows_and_definitions(self):
+        tool = {"name": self.TOKEN, "title": self.TOKEN, "description": f"a\n{self.TOKEN}", "inputSchema": {
+            "type": "object", "properties": {self.TOKEN: {"type": "string", "default": self.TOKEN}}}}
+        listed = result(tools=[tool], prompts=[{"name": self.TOKEN}])
+        for words in (["list"], ["list", "--output", "json"], ["list", "--raw"], ["list", "--pretty"],
+                      ["list", "--kind", "prompts"], ["list", self.TOKEN]):
+            self.run_with([listed], *words)
+        self.assertIn("default …", self.run_with([listed], "list", self.TOKEN).replace('"', ""))
+        self.run_with([result(tools=[tool], supportedVersions=["2026-07-28"], capabilities={"tools": {}},
+                              instructions=self.TOKEN)], "discover")
+
+    def test_what_it_says_on_the_way(self):
+        form = {"a": {"method": "elicitation/create", "params": {"message": self.TOKEN, "requestedSchema": {
+            "type": "object", "properties": {"x": {"type": "string", "title": self.TOKEN, "default": self.TOKEN}}}}}}
+        notes = [{"jsonrpc": "2.0", "method": f"notifications/{method}", "params": params} for method, params in (
+            ("progress", {"progressToken": 1, "progress": 1, "message": self.TOKEN}),
+            ("message", {"level": "error", "logger": self.TOKEN, "data": {"it is": self.TOKEN}}))]
+        with mock.patch("sys.stdin", io.StringIO("\ns\n")):
+            shown = self.run_with([events(*notes, last=asks(form)), said()], "call", "t", "--log-level", "info",
+                                  "--stdin")
+        for words in ("progress 1 …\n", 'error …: {"it is": "…"}\n', "  | …\n", "[…]: ", "  x = …\n"):
+            self.assertIn(words, shown)
+
+    def test_errors_even_cut_off(self):
+        self.assertIn("-32603 … {\"a\": \"…\"}", self.run_with(
+            [error(-32603, self.TOKEN, data={"a": self.TOKEN})], "call", "t", status=1))
+        for size in range(180, 200):
+            shown = self.run_with([raw(418, b"x" * size + self.TOKEN.encode(), "text/plain")], "call", "t", status=1)
+            self.assertNotIn(self.TOKEN[:8], shown)
+
+    def test_octets(self):
+        contents = [{"uri": "a", "text": self.TOKEN},
+                    {"uri": "b", "blob": base64.b64encode(b"\xff" + self.TOKEN.encode()).decode()}]
+        for words in ((), ("--out", "-")):
+            pipe = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="\n")
+            with Stub(result(contents=contents)) as stub, contextlib.redirect_stdout(pipe), \
+                    mock.patch.object(os, "environ", {"MINE": self.TOKEN}):
+                self.assertEqual(main(["read", stub.url, "a", *self.GIVEN, *words]), 0)
+            self.assertEqual(pipe.buffer.getvalue().replace(b"\n", b""), "…".encode() + b"\xff" + "…".encode())
+
+    def test_what_comes_in_pieces(self):
+        pieces = [f"a\n{self.TOKEN[:9]}".encode(), self.TOKEN[9:].encode() + b"\nb"]
+        shown = self.run_with([raw(200, pieces, "text/plain")], "send", "x", status=1)
+        self.assertEqual(shown, "HTTP 200 OK\na\n…\nb\n")
+        chunks = raw(200, [b"%x\r\n%s\r\n" % (len(piece), piece) for piece in (*pieces, b"")], "text/plain",
+                     Transfer_Encoding="chunked")
+        with mock.patch("http.server.BaseHTTPRequestHandler.protocol_version", "HTTP/1.1"):
+            for option in ("--raw", "--pretty"):
+                shown = self.run_with([chunks], "send", "x", option, status=1)
+                for part in (self.TOKEN[:9], self.TOKEN[9:]):
+                    self.assertNotIn(part, shown)
+
+    def test_what_a_terminal_would_break_in_two(self):
+        class Terminal(io.StringIO):
+            def isatty(self):
+                return True
+
+        note = {"jsonrpc": "2.0", "method": "notifications/progress",
+                "params": {"progressToken": 1, "progress": 1, "message": f"of {self.TOKEN}"}}
+        tool = {"name": "t", "description": f"It is {self.TOKEN}.", "inputSchema": {"type": "object"}}
+        for words, answer in ((["list"], result(tools=[tool])), (["call", "t"], events(note, last=said()))):
+            screen = Terminal()
+            with Stub(answer) as stub, contextlib.redirect_stdout(screen), contextlib.redirect_stderr(screen), \
+                    mock.patch.object(os, "environ", {"MINE": self.TOKEN, "COLUMNS": "14", "TERM": "xterm"}):
+                self.assertEqual(main([words[0], stub.url, *words[1:], *self.GIVEN]), 0)
+            self.assertIn("…", screen.getvalue())
+            for part in (self.TOKEN[:4], self.TOKEN[-4:]):
+                self.assertNotIn(part, screen.getvalue())
+
+    def test_short_ones_and_those_of_a_url_or_a_cookie(self):
+        def echo(seen):
+            sent = [value for name, value in seen.fields if name in ("Authorization", "Cookie", "X-Api-Key")]
+            plain = base64.b64decode(sent[0].split()[1]).decode() if sent[0].startswith("Basic ") else ""
+            return said(f"{sent[0]} ({re.split('[ =]', sent[0])[-1]}, {plain}) in Bearertown")(seen)
+
+        for credentials, words, told in (
+                ("", ("--header", "Authorization: Bearer s3cr"), "… (…, ) in Bearertown"),
+                ("", ("--header", "X-Api-Key: town"), "… (…, ) in Bearertown"),
+                ("", ("--header", "Cookie: a=b; session=s3cret-one"), "… (…, ) in Bearertown"),
+                ("me:pass-word@", (), "Basic … (…, me:…) in Bearertown")):
+            with Stub(echo) as stub:
+                out, _ = self.run_in(None, "call", stub.url.replace("//", f"//{credentials}"), "t", *words, "--era",
+                                     "modern")
+            self.assertEqual(out, f"{told}\n")
+        both = ("--set-header", "X-Api-Key: key-of-mine", "--set-header", "X-Api-Key: another-one")
+        with Stub(lambda seen: said(repr(seen.fields))(seen)) as stub:
+            out, _ = self.run_in(None, "send", stub.url, "x", *both)
+        self.assertEqual(out.count("('X-Api-Key', '…')"), 2, out)
 
 
 class Readme(Case):

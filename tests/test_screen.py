@@ -47,7 +47,7 @@ class Text(unittest.TestCase):
                 self.assertEqual("".join(lines).replace(" ", ""), text.replace(" ", ""), "nothing is lost")
 
     def test_columns(self) -> None:
-        for given, width in (("72", 72), ("0", 80), ("", 80), ("x", 80), ("²", 80)):
+        for given, width in (("72", 72), ("0", 80), ("", 80), ("x", 80), ("²", 80), ("9" * 5000, 999_999_999)):
             with environment(COLUMNS=given):
                 self.assertEqual(columns(io.StringIO()), width, given)
 
@@ -70,6 +70,43 @@ class Text(unittest.TestCase):
         for values in ({"NO_COLOR": "1"}, {"TERM": "dumb"}, {"TERM": ""}):
             with environment(**values):
                 self.assertEqual(paint("x", "red", Terminal()), "x", values)
+
+
+class Secrets(unittest.TestCase):
+    def setUp(self) -> None:
+        known = screen.printing()
+        known.__enter__()
+        self.addCleanup(known.__exit__, None, None, None)
+
+    def test_as_it_is_and_as_json_has_it(self) -> None:
+        secret = 'schlüssel"von-mir'
+        screen.conceal(secret)
+        for text in (secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]):
+            self.assertEqual(screen.hidden(f"a {text}b"), "a …b")
+        self.assertEqual(screen.hidden(f"\udcff{secret}".encode("utf-8", "surrogateescape")), b"\xff\xe2\x80\xa6")
+        with screen.printing():
+            self.assertEqual(screen.hidden(secret), secret, "a command knows its own alone")
+
+    def test_one_that_is_cut_off(self) -> None:
+        screen.conceal("0123456789abcdef")
+        for text, told in (("x 01234567… y", "x … y"), ("x0123456789abcde…", "x…"), ("012345678x…", "012345678x…"),
+                           ("01234567 …", "01234567 …"), ("0123456…", "0123456…"),
+                           ("01234567" * 9 + "…", "01234567" * 9 + "…")):
+            self.assertEqual(screen.hidden(text), told)
+
+    def test_short_ones_are_found_as_words(self) -> None:
+        screen.conceal("abc", "s3cr", "")
+        self.assertEqual(screen.hidden("abc s3cret s3cr, 's3cr' as3cr"), "abc s3cret …, '…' as3cr")
+
+    def test_every_way_to_write(self) -> None:
+        screen.conceal("0123456789")
+        stream = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+        output = screen.Output(stream)
+        self.assertEqual(output.write("0123456789"), 10)
+        output.writelines(["0123456789", "x"])
+        output.flush()
+        output.buffer.write(b"0123456789")
+        self.assertEqual(stream.buffer.getvalue().decode(), "……x…")  # type: ignore[attr-defined]
 
 
 class Bars(unittest.TestCase):

@@ -10,14 +10,13 @@ import sys
 from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
 from ..base.errors import TransportError
-from ..base.meta import SERVER_INFO
 from ..client.resources import octets
 from ..lib.text import printable
 from . import listing
 from .arguments import from_json, from_pairs
-from .common import FILES, add_command, can_ask, content_of, json_argument, pairs, printed, show
+from .common import FILES, a_text, add_command, can_ask, content_of, dash, pairs, printed, server_info, show
 from .faults import UsageError
-from .saving import data_of, save
+from .saving import data_of, inner_of, save
 from .screen import as_json, is_terminal, note
 from .terminal import Interrupted, terminal
 
@@ -30,21 +29,22 @@ def add_commands(commands: Any) -> None:
     add_command(commands, "discover", _discover, "show what a server is, speaks and can do")
     listing.add_commands(commands)
     call = add_command(commands, "call", _call, "call a tool", asks=True)
-    call.add_argument("tool", metavar="TOOL")
+    call.add_argument("tool", metavar="TOOL", type=a_text)
     _takes_arguments(call, "an argument, read as the tool's schema says: text as it is, anything else as JSON")
-    call.add_argument("--json", metavar="OBJECT", help="all arguments as one JSON object, sent as they are; @FILE is "
-                      "what a file holds, - the standard input")
+    call.add_argument("--json", metavar="OBJECT", type=dash, help="all arguments as one JSON object, sent as they are; "
+                      "@FILE is what a file holds, - the standard input")
     read = add_command(commands, "read", _read, "read a resource", asks=True)
-    read.add_argument("uri", metavar="RESOURCE")
+    read.add_argument("uri", metavar="RESOURCE", type=a_text)
     read.add_argument("--out", metavar="FILE", help="write the octets to a file, - for standard output; without it, "
                       "text is printed and anything else goes to standard output as it is, unless that is a terminal")
     prompt = add_command(commands, "prompt", _prompt, "get a prompt", asks=True)
-    prompt.add_argument("prompt", metavar="NAME")
+    prompt.add_argument("prompt", metavar="NAME", type=a_text)
     _takes_arguments(prompt, "an argument, a text")
     complete = add_command(commands, "complete", _complete, "print what an argument may be, a value a line")
-    complete.add_argument("of", metavar="PROMPT|TEMPLATE", help="a prompt's name, or a resource template such as "
-                          "library://books/{number}")
-    complete.add_argument("argument", metavar="ARGUMENT", help="of the prompt, or a variable of the template")
+    complete.add_argument("of", metavar="PROMPT|TEMPLATE", type=a_text, help="a prompt's name, or a resource "
+                          "template such as library://books/{number}")
+    complete.add_argument("argument", metavar="ARGUMENT", type=a_text, help="of the prompt, or a variable of the "
+                          "template")
     complete.add_argument("value", metavar="BEGINNING", nargs="?", default="", help="what is typed of it so far")
     _takes_arguments(complete, "another argument, known already")
     listen = add_command(commands, "listen", _listen, "print changes as they happen, a line of JSON each, until Ctrl-C")
@@ -62,9 +62,8 @@ def _discover(client: "Client", options: argparse.Namespace) -> int:
     result = client.discover()
     if printed(options, result):
         return 0
-    fields = result.get("_meta")
-    info = fields.get(SERVER_INFO) if isinstance(fields, dict) else None
-    if isinstance(info, dict):
+    info = server_info(result)
+    if info is not None:
         show(printable(f"{info.get('title') or info.get('name')} {info.get('version', '')}".rstrip()))
     for label, name in (("versions", "supportedVersions"), ("capabilities", "capabilities")):
         listed = result.get(name)
@@ -76,11 +75,14 @@ def _discover(client: "Client", options: argparse.Namespace) -> int:
 
 
 def _call(client: "Client", options: argparse.Namespace) -> int:
-    with options.bar as bar:
-        result = client.call_tool(options.tool, _arguments(client, options), on_progress=bar)
+    result = client.call_tool(options.tool, _arguments(client, options), on_progress=options.bar)
+    blocks = result["content"]
     if not printed(options, result):
-        _print_content(result)
-    _save(options, result["content"])
+        if "structuredContent" in result and not any(block.get("type") == "text" for block in blocks):
+            show(as_json(result["structuredContent"], sys.stdout))  # a server should say the same in a text
+        for block in blocks:
+            show(_block(block))
+    _save(options, blocks)
     return 1 if result.get("isError") is True else 0
 
 
@@ -91,56 +93,50 @@ def _arguments(client: "Client", options: argparse.Namespace) -> Optional[Dict[s
     given = pairs(options)
     try:
         if not given:
-            return None if options.json is None else from_json(json_argument(options.json))
-        tools = {tool["name"]: tool for tool in client.list_tools()}
-        schema = tools.get(options.tool, {}).get("inputSchema", {})
-        return from_pairs(given, schema)
+            return None if options.json is None else from_json(content_of(options.json))
+        tool = next((tool for tool in client.list_tools() if tool["name"] == options.tool), {})
+        return from_pairs(given, tool.get("inputSchema", {}))
     except ValueError as error:
         raise UsageError(str(error)) from None
 
 
-def _print_content(result: Dict[str, Any]) -> None:
-    """The text of a tool's result, a line for each other block, and structuredContent where there is no text."""
-    blocks = result["content"]
-    if "structuredContent" in result and not any(block.get("type") == "text" for block in blocks):
-        show(as_json(result["structuredContent"], sys.stdout))
-    for block in blocks:
-        show(_block(block))
-
-
 def _block(block: Dict[str, Any]) -> str:
+    """The text of a block of content, of any other kind what it is."""
     text = block.get("text") if block.get("type") == "text" else None
     return text if isinstance(text, str) else f"[{_described(block)}]"
 
 
 def _described(block: Dict[str, Any]) -> str:
-    resource = block.get("resource")
-    inner = resource if isinstance(resource, dict) else block
+    inner, data = inner_of(block), data_of(block)
     parts = [str(block.get("type", "block of no type"))]
     parts += [str(inner[name]) for name in ("name", "uri", "mimeType") if name in inner]
-    data = inner.get("data", inner.get("blob"))
-    if isinstance(data, str):
+    if data is not None:
         parts.append(f"{len(data.rstrip('=')) * 3 // 4} octets")
     return printable(", ".join(parts))
 
 
 def _read(client: "Client", options: argparse.Namespace) -> int:
-    with options.bar as bar:
-        result = client.read_resource(options.uri, on_progress=bar)
-    if options.out == "-":
-        sys.stdout.buffer.writelines(map(octets, result["contents"]))
-        sys.stdout.buffer.flush()
-    elif options.out is not None:
-        try:
-            with open(options.out, "wb") as file:
-                file.writelines(map(octets, result["contents"]))
-        except OSError as error:
-            raise UsageError(f"cannot write {options.out}: {error.strerror}") from None
+    result = client.read_resource(options.uri, on_progress=options.bar)
+    if options.out is not None:
+        _write(options.out, b"".join(map(octets, result["contents"])))
     elif not printed(options, result):
         for each in result["contents"]:
             _print_contents(each, options)
     _save(options, result["contents"])
     return 0
+
+
+def _write(name: str, data: bytes) -> None:
+    """Write octets to a file, or to the standard output, which - stands for. Raises UsageError."""
+    if name == "-":
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+        return
+    try:
+        with open(name, "wb") as file:
+            file.write(data)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot write {name}: {getattr(error, 'strerror', None) or error}") from None
 
 
 def _print_contents(contents: Dict[str, Any], options: argparse.Namespace) -> None:
@@ -152,13 +148,11 @@ def _print_contents(contents: Dict[str, Any], options: argparse.Namespace) -> No
     elif is_terminal(sys.stdout):
         show(f"[{_described({'type': 'blob', **contents})}; --out FILE or --save DIR takes them]")
     else:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
+        _write("-", data)
 
 
 def _prompt(client: "Client", options: argparse.Namespace) -> int:
-    with options.bar as bar:
-        result = client.get_prompt(options.prompt, _prompt_arguments(client, options), on_progress=bar)
+    result = client.get_prompt(options.prompt, _prompt_arguments(client, options), on_progress=options.bar)
     if not printed(options, result):
         for message in result["messages"]:
             content = message.get("content")

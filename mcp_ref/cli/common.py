@@ -9,21 +9,22 @@ import json
 import logging
 import re
 import sys
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple
 
 from ..base.errors import HTTPError, ProtocolError
 from ..base.log import log
-from ..base.meta import LOG_LEVELS
+from ..base.meta import LOG_LEVELS, SERVER_INFO
 from ..client.elicitation import decline
-from ..lib.text import printable
+from ..lib.text import printable, shown
 from . import screen, tokens
-from .faults import INTERRUPTED, STATUSES, UsageError
+from .faults import INTERRUPTED, UsageError
 from .saving import check_folder
-from .screen import Bar, hidden, is_terminal, note, paint
+from .screen import Bar, is_terminal, note, paint
 from .terminal import Interrupted, terminal
 
 if TYPE_CHECKING:
     from ..client.client import Client
+    from ..transports.calls import Wire
 
 Command = Callable[["Client", argparse.Namespace], int]
 
@@ -40,16 +41,16 @@ leaves the field out), then send, edit, decline or cancel; for a web page yes, n
 is done. :decline or :cancel at any time, or the end of the input, which cancels, ends a question."""
 
 
-def add_command(commands: Any, name: str, run: Command, help: str, asks: bool = False,
-                told: str = "", login: bool = True) -> argparse.ArgumentParser:
-    """A command's parser, with the options of all. asks: whether the server may ask for input. told: more of its
-    description. login: whether it has an option to log in.
+def add_command(commands: Any, name: str, run: Command, help: str, *told: str,
+                asks: bool = False) -> argparse.ArgumentParser:
+    """A command's parser, with the options of all. told: as add_parser has it. asks: whether the server may ask for
+    input.
     """
-    made = add_parser(commands, name, help, *((ASKING, STDIN) if asks else ()), *([told] if told else ()))
+    made = add_parser(commands, name, help, *told, *((ASKING, STDIN) if asks else ()))
     made.add_argument("--era", choices=ERAS, default="auto", help="which era to speak: modern is 2026-07-28, legacy "
                       "2025-11-25 and before, auto what the server speaks (default: auto)")
     made.add_argument("--header", action="append", default=[], metavar="'NAME: VALUE'", help="sent every time")
-    if login:
+    if name != "login":
         made.add_argument("--login", action="store_true", help="log in, as `login` does, where the server asks for it")
     made.add_argument("--output", choices=("text", "json"), default="text", help="json: the result as it came")
     made.add_argument("--log-level", choices=LOG_LEVELS, metavar="LEVEL",
@@ -65,8 +66,7 @@ def add_command(commands: Any, name: str, run: Command, help: str, asks: bool = 
 def add_parser(commands: Any, name: str, help: str, *told: str) -> argparse.ArgumentParser:
     """The parser of a command that calls a server. told: more paragraphs of its description."""
     made: argparse.ArgumentParser = commands.add_parser(
-        name, help=help, description="\n\n".join([help[0].upper() + help[1:] + ".", *told]), epilog=STATUSES,
-        formatter_class=argparse.RawDescriptionHelpFormatter)
+        name, help=help, description="\n\n".join([help[0].upper() + help[1:] + ".", *told]))
     if commands.server:
         made.set_defaults(url=commands.server)
     else:
@@ -85,27 +85,22 @@ def _run(command: Command, options: argparse.Namespace) -> int:
     """Run one command with its client."""
     from ..client.client import Client  # loaded when it is used: --help needs none of it
 
-    screen.colours = not options.no_color
-    options.raw = options.raw or options.pretty
-    options.bar, options.interrupted = Bar(sys.stderr), False
-    check_standard_input(options)
+    begin(options)
+    options.interrupted = False
     if getattr(options, "save", None) is not None:
         check_folder(options.save)
     asks = "no_input" in options and not options.no_input
-    wire = exchange_printer(options) if options.raw else None
+    wire = exchange_printer(options)
     try:
         headers = {**_headers(options.header), **tokens.bearer(options)}
-        options.auth = tokens.authorization(options, headers, wire)
-        stderr: Any = _Aside(options.bar) if isinstance(options.url, list) else None
-        client = Client(options.url, era=options.era, timeout=options.timeout, headers=headers,
-                        stderr=stderr, auth=options.auth,
+        options.auth = tokens.authorization(options, wire)
+        client = Client(options.url, era=options.era, timeout=options.timeout, headers=headers, auth=options.auth,
                         on_elicit=functools.partial(_elicit, options) if asks else None,
-                        on_log=functools.partial(_log, options) if options.log_level else None,
-                        log_level=options.log_level, wire=wire)
+                        on_log=_log if options.log_level else None, log_level=options.log_level, wire=wire)
     except ValueError as error:
         raise UsageError(str(error)) from None
     options.shown_url = client.url
-    with client, options.bar, _noted(options.bar):
+    with client, Bar(sys.stderr) as options.bar, _noted():
         try:
             status = command(client, options)
         except (ProtocolError, HTTPError) as error:
@@ -114,32 +109,11 @@ def _run(command: Command, options: argparse.Namespace) -> int:
     return INTERRUPTED if options.interrupted else status
 
 
-class _Aside:
-    """The standard error for what a stdio server writes on its own: beside the result, not in the middle of the bar."""
-
-    def __init__(self, bar: Bar) -> None:
-        self._bar = bar
-
-    def write(self, text: str) -> None:
-        """Print some text."""
-        self._bar.clear()
-        print(text, end="", file=sys.stderr)
-
-    def flush(self) -> None:
-        """As a file's."""
-        sys.stderr.flush()
-
-
 @contextlib.contextmanager
-def _noted(bar: Bar) -> Iterator[None]:
-    """What the client warns of is a note beside the result, not a line in the middle of the bar."""
+def _noted() -> Iterator[None]:
+    """What the client warns of is a note beside the result."""
     handler = logging.Handler(logging.WARNING)
-
-    def emit(record: logging.LogRecord) -> None:
-        bar.clear()
-        note(f"mcp_ref: {handler.format(record)}")
-
-    handler.emit = emit  # type: ignore[method-assign]
+    handler.emit = lambda record: note(f"mcp_ref: {handler.format(record)}")  # type: ignore[method-assign]
     log.addHandler(handler)
     try:
         yield
@@ -147,12 +121,16 @@ def _noted(bar: Bar) -> Iterator[None]:
         log.removeHandler(handler)
 
 
-def check_standard_input(options: argparse.Namespace) -> None:
-    """Raises UsageError where several options would read the standard input."""
+def begin(options: argparse.Namespace) -> None:
+    """What the options of every command come to. Raises UsageError where several would read the standard input."""
+    screen.colours = not options.no_color
+    if hasattr(sys.stdin, "reconfigure"):
+        sys.stdin.reconfigure(errors="surrogateescape")  # what is no text is refused where it is read
+    options.raw = options.raw or options.pretty
     given = vars(options)
-    readers = [pair.endswith("=@-") for name in ("arg", "meta") for pair in given.get(name, ())]
-    readers += [given.get(name) in ("-", "@-") for name in ("json", "params")]
-    if sum([*readers, *(given.get(name) == "@-" for name in ("body", "value")), given.get("stdin", False)]) > 1:
+    texts = [pair.partition("=")[2] for name in ("arg", "meta") for pair in given.get(name, ())]
+    texts += [given.get(name) for name in ("json", "params", "body", "value")]
+    if texts.count("@-") + given.get("stdin", False) > 1:
         raise UsageError("standard input can be read for one thing alone")
 
 
@@ -166,7 +144,6 @@ def _headers(given: List[str]) -> Dict[str, str]:
 # What a server says and asks on the way
 
 def _elicit(options: argparse.Namespace, params: Dict[str, Any]) -> Any:
-    options.bar.clear()
     if can_ask(options):
         answer = terminal(params, server=options.shown_url)
         options.interrupted = options.interrupted or isinstance(answer, Interrupted)
@@ -181,8 +158,7 @@ def can_ask(options: argparse.Namespace) -> bool:
     return sys.stdin is not None and not options.no_input and (options.stdin or sys.stdin.isatty())
 
 
-def _log(options: argparse.Namespace, level: str, data: Any, logger: Any) -> None:
-    options.bar.clear()
+def _log(level: str, data: Any, logger: Any) -> None:
     text = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
     who = level if logger is None else f"{level} {logger}"
     note(f"{paint(printable(who), 'yellow', sys.stderr)}: {printable(text)}")
@@ -190,29 +166,33 @@ def _log(options: argparse.Namespace, level: str, data: Any, logger: Any) -> Non
 
 # What is printed
 
-def show(text: str) -> None:
+def show(text: str, end: str = "\n") -> None:
     """Print a server's text: exactly into a file or pipe, with what a terminal would act on escaped on a terminal."""
-    text = hidden(text)
-    print(printable(text, "\n\t") if is_terminal(sys.stdout) else text, flush=True)
+    print(printable(text, "\n\t") if is_terminal(sys.stdout) else text, end=end, flush=True)
 
 
 def printed(options: argparse.Namespace, result: Any) -> bool:
     """Whether nothing is left to print: --raw has done it, or --output json does."""
     if not options.raw and options.output == "json":
-        print(hidden(screen.as_json(result, sys.stdout)), flush=True)
+        print(screen.as_json(result, sys.stdout), flush=True)
     return bool(options.raw or options.output == "json")
 
 
-def exchange_printer(options: argparse.Namespace) -> Callable[[str, str], None]:
-    """A wire that prints each exchange, as it was or with its JSON indented."""
+def server_info(result: Mapping[str, Any]) -> Optional[Dict[str, Any]]:
+    """What a server says that it is, in the result of server/discover; None where it says nothing."""
+    fields = result.get("_meta")
+    info = fields.get(SERVER_INFO) if isinstance(fields, dict) else None
+    return info if isinstance(info, dict) else None
+
+
+def exchange_printer(options: argparse.Namespace) -> "Optional[Wire]":
+    """With --raw or --pretty a wire that prints each exchange, as it was or with its JSON indented."""
     def wire(sent: str, received: str) -> None:
-        if "bar" in options:
-            options.bar.clear()
         for text in (sent, received):
             text = text.replace("\r\n", "\n").rstrip("\n")
             if text:
                 show((_pretty(text) if options.pretty else text) + "\n")
-    return wire
+    return wire if options.raw else None
 
 
 def _pretty(exchange: str) -> str:
@@ -238,17 +218,28 @@ def _indented(line: str) -> str:
 # What is read
 
 def content_of(text: str) -> str:
-    """What @FILE, @- or @@… stands for; any other text itself. Raises UsageError for a file that cannot be read."""
+    """What @FILE, @- or @@… stands for; any other text itself. Raises UsageError for what is not read, or no text."""
     if not text.startswith("@") or text.startswith("@@"):
-        return text[1:] if text.startswith("@@") else text
+        return a_text(text[1:] if text.startswith("@@") else text)
     try:
         return octets_of(text).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise UsageError(f"{text[1:]} holds no text in UTF-8") from None
 
 
+def a_text(word: str) -> str:
+    """A word of the command line. Raises UsageError for one that is no text in the encoding of this system."""
+    try:
+        word.encode("utf-8")
+    except UnicodeEncodeError:
+        raise UsageError(f"{shown(word)} is no text in the encoding of this system") from None
+    return word
+
+
 def octets_of(text: str) -> bytes:
-    """The octets of @FILE or @-. Raises UsageError."""
+    """The octets of @FILE or @-; of @@… and any other text, its own. Raises UsageError."""
+    if not text.startswith("@") or text.startswith("@@"):
+        return (text[1:] if text.startswith("@@") else text).encode("utf-8", "surrogateescape")
     name = text[1:]
     try:
         if name == "-":
@@ -262,9 +253,9 @@ def octets_of(text: str) -> bytes:
         raise UsageError(f"cannot read the file {name!r}: {getattr(error, 'strerror', error)}") from None
 
 
-def json_argument(text: str) -> str:
-    """The JSON that an option gives as itself, as @FILE, or as - for the standard input. Raises UsageError."""
-    return content_of("@-" if text == "-" else text)
+def dash(text: str) -> str:
+    """The text of an option that takes - for @-, the standard input."""
+    return "@-" if text == "-" else text
 
 
 def pairs(options: argparse.Namespace) -> List[Tuple[str, str]]:
@@ -275,9 +266,3 @@ def pairs(options: argparse.Namespace) -> List[Tuple[str, str]]:
     if len({name for name, _, _ in given}) < len(given):
         raise UsageError("an argument is given twice")
     return [(name, content_of(text)) for name, _, text in given]
-
-
-def in_a_line(error: Exception) -> str:
-    """An error in one line that no terminal acts on, an error response with its particulars."""
-    data = error.data if isinstance(error, ProtocolError) else None
-    return printable(hidden(" ".join(str(error).split()) + ("" if data is None else " " + json.dumps(data))))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
 import sys
 
-from ..base.errors import BrokenOff, Timeout, Unreachable
+from ..base.errors import BrokenOff, ProtocolError, Timeout, Unreachable
 from ..lib.text import printable
 
 SAID_NO, USAGE, NOT_REACHED, INTERRUPTED = 1, 2, 3, 130
@@ -46,3 +47,8 @@ def status_of(error: Exception) -> int:
         return USAGE
     return NOT_REACHED if isinstance(error, (Unreachable, Timeout, BrokenOff)) else SAID_NO
 
+
+def in_a_line(error: Exception) -> str:
+    """An error in one line that no terminal acts on, an error response with its particulars."""
+    data = error.data if isinstance(error, ProtocolError) else None
+    return printable(" ".join(str(error).split()) + ("" if data is None else " " + json.dumps(data)))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, List, Mapping, Tuple
 
 from ..base.errors import MethodNotFound
 from ..lib.json_schema.portable import hard_to_port
 from ..lib.text import printable
-from .arguments import referred
+from .arguments import MAX_LEVELS, MAX_SHOWN, Types, in_json
 from .common import add_command, printed, show
 from .faults import SAID_NO
 from .screen import as_json, cells, columns, is_terminal, note, paint, wrap
@@ -24,7 +23,6 @@ WIDEST = 48
 """Columns of the longest signature that the descriptions are aligned to."""
 NARROWEST = 20
 """Columns that a description beside a signature needs."""
-MAX_LEVELS, MAX_SHOWN = 6, 4
 APART = ("type", "description", "title", "default", "enum", "const", "properties", "required", "items", "prefixItems",
          "anyOf", "oneOf", "allOf", "$ref", "$defs", "definitions", "$schema")
 """Keywords that are not limits: the type, the signature or the lines of the inner fields have them."""
@@ -65,11 +63,9 @@ def _items(client: "Client", kind: str) -> List[Item]:
     capabilities = client.choice.about().get("capabilities")  # where the server was asked to find out its era
     if isinstance(capabilities, dict) and ("resources" if kind == "templates" else kind) not in capabilities:
         return []
-    listings: Dict[str, Callable[[], List[Item]]] = {
-        "tools": client.list_tools, "resources": client.list_resources,
-        "templates": client.list_resource_templates, "prompts": client.list_prompts}
+    listing: Callable[[], List[Item]] = getattr(client, f"list_{_words(kind).replace(' ', '_')}")
     try:
-        return listings[kind]()
+        return listing()
     except MethodNotFound as error:
         if error.note:  # it is another era that is missing
             raise
@@ -122,17 +118,18 @@ def _signature(item: Item) -> str:
     """A tool with its arguments' types and defaults, a prompt with its arguments' names; any other thing's name."""
     name = _name(item)
     if isinstance(item.get("inputSchema"), Mapping):
-        return f"{name}({', '.join(_argument(*each) for each in _fields(item['inputSchema'], item['inputSchema']))})"
+        types = Types(item["inputSchema"])
+        return f"{name}({', '.join(_argument(*each, types) for each in _fields(item['inputSchema']))})"
     if "arguments" in item:
         return f"{name}({', '.join(each + ('' if needed else '?') for each, _, needed in _prompt_fields(item))})"
     return name
 
 
-def _fields(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Iterator[Tuple[str, Any, bool, Mapping[str, Any]]]:
-    """name, schema, required and the root schema of each property."""
+def _fields(schema: Mapping[str, Any]) -> Iterator[Tuple[str, Any, bool]]:
+    """name, schema and required of each property."""
     properties, required = schema.get("properties"), schema.get("required")
     for name, field in properties.items() if isinstance(properties, Mapping) else ():
-        yield str(name), field, isinstance(required, list) and name in required, root
+        yield str(name), field, isinstance(required, list) and name in required
 
 
 def _prompt_fields(item: Item) -> Iterator[Tuple[str, Mapping[str, Any], bool]]:
@@ -142,43 +139,9 @@ def _prompt_fields(item: Item) -> Iterator[Tuple[str, Mapping[str, Any], bool]]:
             yield str(each.get("name")), each, each.get("required") is True
 
 
-def _argument(name: str, field: Any, required: bool, root: Mapping[str, Any]) -> str:
-    default = f" = {_json(field['default'])}" if isinstance(field, Mapping) and "default" in field else ""
-    return f"{name}{'' if required or default else '?'}: {type_of(field, root)}{default}"
-
-
-def type_of(field: Any, root: Mapping[str, Any], depth: int = 0) -> str:
-    """What a schema lets a value be, in short: `integer|null`, `"a"|"b"|…`, `string[]`, `[string, integer]`."""
-    if field is False:
-        return "never"
-    if not isinstance(field, Mapping) or depth > MAX_LEVELS:
-        return "any"
-    if "$ref" in field and "type" not in field:
-        return type_of(referred(field["$ref"], root), root, depth + 1)
-    values = [field["const"]] if "const" in field else field.get("enum")
-    if isinstance(values, list) and values:
-        return "|".join([_json(value) for value in values[:MAX_SHOWN]] + ["…"] * (len(values) > MAX_SHOWN))
-    for keyword in ("anyOf", "oneOf"):
-        if isinstance(field.get(keyword), list) and field[keyword]:
-            return "|".join(dict.fromkeys(type_of(each, root, depth + 1) for each in field[keyword]))
-    kinds = field.get("type")
-    if kinds is None and isinstance(field.get("allOf"), list):
-        parts = [type_of(part, root, depth + 1) for part in field["allOf"]]
-        return next((each for each in parts if each != "any"), "any")
-    listed = [str(kind) for kind in (kinds if isinstance(kinds, list) else [kinds] if kinds is not None else [])]
-    return "|".join(_array(field, root, depth) if kind == "array" else kind for kind in listed) or "any"
-
-
-def _array(field: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> str:
-    fixed = field.get("prefixItems")
-    if isinstance(fixed, list) and fixed:
-        return f"[{', '.join(type_of(each, root, depth + 1) for each in fixed)}]"
-    inner = type_of(field.get("items"), root, depth + 1)
-    return "array" if inner == "any" else f"({inner})[]" if "|" in inner else f"{inner}[]"
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+def _argument(name: str, field: Any, required: bool, types: Types) -> str:
+    default = f" = {in_json(field['default'])}" if isinstance(field, Mapping) and "default" in field else ""
+    return f"{name}{'' if required or default else '?'}: {types.text(field)}{default}"
 
 
 # All of one
@@ -201,23 +164,22 @@ def _show_one(client: "Client", options: argparse.Namespace) -> int:
 def _print_whole(item: Item) -> None:
     """A definition, member by member: nothing of it is left out."""
     print(_painted(printable(_signature(item))))
-    for text in (item.get("title"), item.get("description")):
-        _paragraph(text, 2)
+    _print_texts(item, 2)
     for member, what in (("inputSchema", "arguments"), ("outputSchema", "output")):
         if isinstance(item.get(member), Mapping):
-            schema = item[member]
-            _heading(what + ("" if member == "inputSchema" else f": {type_of(schema, schema)}"))
+            schema, types = item[member], Types(item[member])
+            _heading(what + ("" if member == "inputSchema" else f": {types.text(schema)}"))
             _print_limits(schema, 2)
-            _print_fields(schema, schema, 2)
+            _print_fields(schema, types, 2)
     if "arguments" in item:
         _heading("arguments")
         for name, field, required in _prompt_fields(item):
             show(f"  {printable(name)}{'' if required else ', optional'}")
-            _paragraph(field.get("description"), 6)
+            _print_texts(field, 6)
     if isinstance(item.get("annotations"), Mapping):
         _heading("annotations")
         for name, value in item["annotations"].items():
-            show(f"  {printable(f'{name}: {_json(value)}')}")
+            show(f"  {printable(f'{name}: {in_json(value)}')}")
     for name, value in item.items():
         if name not in TOLD or (name == "name" and value != _name(item)):
             show(printable(f"{name}: ") + (printable(value) if isinstance(value, str) else as_json(value, sys.stdout)))
@@ -228,44 +190,34 @@ def _heading(text: str) -> None:
     print(paint(printable(text), "cyan", sys.stdout))
 
 
-def _paragraph(text: Any, indent: int) -> None:
+def _print_texts(told: Mapping[str, Any], indent: int) -> None:
+    for text in (told.get("title"), told.get("description")):
+        if isinstance(text, str):
+            _paragraph(text, indent)
+
+
+def _paragraph(text: str, indent: int) -> None:
     width = columns(sys.stdout) - indent if is_terminal(sys.stdout) else sys.maxsize
-    for line in str(text).splitlines() if isinstance(text, str) else ():
+    for line in text.splitlines():
         for part in wrap(printable(line), width):
             print((" " * indent + part).rstrip())
 
 
-def _print_fields(schema: Any, root: Mapping[str, Any], indent: int, depth: int = 0) -> None:
+def _print_fields(schema: Any, types: Types, indent: int, depth: int = 0) -> None:
     """The properties of a schema, or of its items, each with all that is said of it, and theirs."""
-    inner = _object_of(schema, root)
-    for name, field, required, _ in _fields(inner, root) if inner is not None and depth < MAX_LEVELS else ():
+    inner = types.object_of(schema)
+    for name, field, required in _fields(inner) if inner is not None and depth < MAX_LEVELS else ():
         known = field if isinstance(field, Mapping) else {}
-        default = f", default {_json(known['default'])}" if "default" in known else ""
-        print(" " * indent + printable(f"{name}: {type_of(field, root)}{'' if required else ', optional'}{default}"))
-        for text in (known.get("title"), known.get("description")):
-            _paragraph(text, indent + 4)
+        default = f", default {in_json(known['default'])}" if "default" in known else ""
+        print(" " * indent + printable(f"{name}: {types.text(field)}{'' if required else ', optional'}{default}"))
+        _print_texts(known, indent + 4)
         _print_limits(known, indent + 4)
-        _print_fields(field, root, indent + 4, depth + 1)
+        _print_fields(field, types, indent + 4, depth + 1)
 
 
 def _print_limits(schema: Mapping[str, Any], indent: int) -> None:
-    limits = [f"{keyword} {_json(value)}" for keyword, value in schema.items() if keyword not in APART]
+    limits = [f"{keyword} {in_json(value)}" for keyword, value in schema.items() if keyword not in APART]
     values = schema.get("enum")
     if isinstance(values, list) and len(values) > MAX_SHOWN:
-        limits.insert(0, "one of " + ", ".join(map(_json, values)))
+        limits.insert(0, "one of " + ", ".join(map(in_json, values)))
     _paragraph(", ".join(limits), indent)
-
-
-def _object_of(schema: Any, root: Mapping[str, Any], depth: int = 0) -> Optional[Mapping[str, Any]]:
-    """The schema with properties that a schema is, refers to, or has for its items; None where there is none."""
-    if not isinstance(schema, Mapping) or depth > MAX_LEVELS:
-        return None
-    if isinstance(schema.get("properties"), Mapping):
-        return schema
-    options = [part for keyword in ("anyOf", "oneOf", "allOf") for part in schema.get(keyword) or ()
-               if isinstance(schema[keyword], list)]
-    for part in [referred(schema.get("$ref"), root), schema.get("items"), *options]:
-        found = _object_of(part, root, depth + 1)
-        if found is not None:
-            return found
-    return None

@@ -7,10 +7,8 @@ import datetime
 from typing import TYPE_CHECKING, Any, Dict
 
 from ..lib.text import printable
-from ..lib.uri import Address
 from . import tokens
 from .common import add_command, printed, show
-from .faults import STATUSES, UsageError
 
 if TYPE_CHECKING:
     from ..client.client import Client
@@ -24,10 +22,14 @@ that was registered beforehand, its secret is read from the environment each tim
 Shown are what is asked for and what was granted, and never a token, a code or a secret, by --raw neither. The status is
 0 once the token is kept and the server has been asked with it, and 1 where none was granted."""
 
+LOGGED_OUT = """\
+Drop the token that is kept for a server. The client's registration with the authorization server stays, and other
+servers may use it."""
+
 
 def add_commands(commands: Any) -> None:
     """Add `login` and `logout` to the command line's subparsers."""
-    login = add_command(commands, "login", _login, "log in to a server, and keep the token", told=TOLD, login=False)
+    login = add_command(commands, "login", _login, "log in to a server, and keep the token", TOLD)
     login.add_argument("--no-browser", action="store_true", help="print the URL to log in at, and open no browser")
     login.add_argument("--scope", metavar="SCOPES", help="ask for these, parted by blanks, and not for those that the "
                        "server names")
@@ -36,10 +38,7 @@ def add_commands(commands: Any) -> None:
     login.add_argument("--client-metadata-url", metavar="URL", help="where the client's metadata document stands")
     login.add_argument("--issuer", metavar="URL", help="the authorization server to use of those that are named")
     login.set_defaults(login=True, timeout=300.0)
-    logout = commands.add_parser("logout", help="drop the token that is kept for a server", epilog=STATUSES,
-                                 formatter_class=argparse.RawDescriptionHelpFormatter,
-                                 description="Drop the token that is kept for a server. The client's registration with "
-                                             "the authorization server stays, and other servers may use it.")
+    logout = commands.add_parser("logout", help="drop the token that is kept for a server", description=LOGGED_OUT)
     logout.add_argument("url", metavar="URL", help="the MCP endpoint")
     tokens.add_store(logout)
     logout.set_defaults(run=_logout)
@@ -52,7 +51,7 @@ def _login(client: "Client", options: argparse.Namespace) -> int:
     try:
         client.discover()
         if person.granted is None:  # it may ask for a token later, and its metadata says for which
-            server = Address(options.url)
+            server = tokens.server_of(options)
             person.of(server)(Deadline(options.timeout)).challenged(401, (), "POST", server.url)
     finally:
         if person.granted is not None:
@@ -74,15 +73,12 @@ def _tell(told: Dict[str, Any], options: argparse.Namespace) -> None:
 
 
 def _logout(options: argparse.Namespace) -> int:
-    from .person import Store, forget, is_kept
+    from .person import Store
 
-    try:
-        server = Address(options.url)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    store = Store(tokens.store_path(options))
-    if is_kept(store, server):
-        forget(store, server)
+    server = tokens.server_of(options)
+    store = Store(tokens.store_path(options), server)
+    if store.token() is not None:
+        store.replace({})
         show(f"logged out of {server}")
     else:
         show(f"no token is kept for {server}")

@@ -5,20 +5,20 @@ from __future__ import annotations
 import argparse
 import webbrowser
 from contextlib import suppress
-from typing import Any, Dict, Mapping, Optional, Union
+from typing import Any, Dict, Mapping, Optional
 
 from ..authorization import registration
 from ..authorization.login import OAuth
 from ..authorization.loopback import parameters
 from ..authorization.oauth_client import token_key
-from ..authorization.token_store import FileTokenStore, Record, TokenStore
+from ..authorization.token_store import FileTokenStore, Record
 from ..authorization.tokens import Granted, Target, remembered
 from ..base.errors import AuthorizationError
 from ..lib.text import printable
 from ..lib.uri import Address
 from ..transports.calls import Deadline, Wire
-from . import screen
 from .faults import login_command
+from .screen import conceal, note
 
 SETTINGS = ("client_id", "client_secret_env", "client_metadata_url", "issuer")
 """The options of `login` that are kept: later commands refresh as the same client. A secret stays where it is."""
@@ -27,14 +27,14 @@ PATIENCE = 300.0
 
 
 class Store(FileTokenStore):
-    """The file that tokens are kept in; what is secret in it is never shown.
+    """The file that tokens are kept in, and what of it is of one server; nothing secret in it is ever shown.
 
     anew: whether the tokens in it count as absent; they stay until others are kept in their place.
     """
 
-    def __init__(self, path: str, anew: bool = False) -> None:
+    def __init__(self, path: str, server: Address, anew: bool = False) -> None:
         super().__init__(path)
-        self._anew = anew
+        self._server, self._place, self._anew = server, f"login {server.url}", anew
 
     def load(self, key: str) -> Optional[Record]:
         return None if self._anew and key.startswith("token ") else _quiet(super().load(key))
@@ -42,11 +42,32 @@ class Store(FileTokenStore):
     def save(self, key: str, record: Optional[Record]) -> None:
         super().save(key, _quiet(record))
 
+    def settings(self) -> Dict[str, str]:
+        """Those of SETTINGS that the login to the server was told."""
+        return settings(self.load(self._place) or {})
+
+    def token(self) -> Optional[Record]:
+        """The token for the server, or one that was and has not been logged out of."""
+        return self.load(self._key())
+
+    def replace(self, told: Mapping[str, str]) -> None:
+        """Drop what is kept for the server, but for the client's registration, and keep what a login is told."""
+        self.save(self._key(), None)
+        self.save(self._place, dict(told) or None)
+
+    def _key(self) -> str:
+        return token_key(self._server, self.settings().get("client_id"))
+
+
+def settings(given: Mapping[str, Any]) -> Dict[str, str]:
+    """Those of SETTINGS that are given."""
+    return {name: given[name] for name in SETTINGS if isinstance(given.get(name), str)}
+
 
 def _quiet(record: Optional[Record]) -> Optional[Record]:
     """The record, whose secrets are never shown from now on."""
-    screen.secrets.update(value for name, value in (record or {}).items()
-                          if name in ("access", "refresh", "secret") and isinstance(value, str))
+    conceal(*(value for name, value in (record or {}).items()
+              if name in ("access", "refresh", "secret") and isinstance(value, str)))
     return record
 
 
@@ -64,7 +85,7 @@ class Person(OAuth):
         super().__init__(said.get("client_id"), secret, metadata_url=said.get("client_metadata_url"),
                          issuer=said.get("issuer"), store=store, open_url=self._show, wire=wire,
                          login_timeout=options.timeout if self._anew else PATIENCE)
-        self._server, self._options, self._settings = server, options, said
+        self._server, self._kept, self._options, self._settings = server, store, options, said
         self._issuer = self.asked = ""
         self.granted: Optional[Granted] = None
 
@@ -82,26 +103,24 @@ class Person(OAuth):
                 registration.forget(self.store, self._issuer)  # a client that is known no longer: the next one is new
             raise
         if self._anew:
-            forget(self.store, self._server)
-            self.store.save(_place(self._server), dict(self._settings) or None)
+            self._kept.replace(self._settings)
         return self.granted
 
     def _what_to_do(self, target: Target) -> str:
         """The one line for a server that takes what is kept no longer, or wants more scopes than it has."""
-        held = remembered(self.store.load(_key(self.store, self._server)))
+        held = remembered(self._kept.token())
         if held is not None and held.good and target.scopes != held.scopes:
             scopes = " ".join(target.scopes)
             return f"this needs a login with more scopes: {login_command(self._server.url, '--scope', scopes)}"
         return f"the token that is kept is not taken: {login_command(self._server.url)}"
 
     def _show(self, url: str) -> None:
-        if "bar" in self._options:
-            self._options.bar.clear()
         given = {name: values[0] for name, values in parameters(url).items()}
         self.asked = given.get("scope", "")
-        screen.note(printable(f"mcp_ref: {self._issuer} is asked for {_scopes(self.asked)}, by the client "
-                              f"{given['client_id']}; to log in, go to"))
-        screen.note(printable(url))
+        scopes = f"the scopes {self.asked}" if self.asked else "no scopes"
+        note(printable(f"mcp_ref: {self._issuer} is asked for {scopes}, by the client "
+                       f"{given['client_id']}; to log in, go to"))
+        note(printable(url))
         if not getattr(self._options, "no_browser", False):
             with suppress(webbrowser.Error):
                 webbrowser.open(url)
@@ -114,32 +133,3 @@ class Person(OAuth):
         return {"server": self._server.url, "issuer": held.issuer, "client": held.client_id,
                 "asked": self.asked.split(), "granted": allowed.split(), "expires": held.expires,
                 "refreshed": held.refresh is not None}
-
-
-def _scopes(text: str) -> str:
-    return f"the scopes {text}" if text else "no scopes"
-
-
-def _place(server: Address) -> str:
-    return f"login {server.url}"
-
-
-def settings(given: Union[Mapping[str, Any], TokenStore], server: Address) -> Dict[str, str]:
-    """Those of SETTINGS that options give, or that were kept of the login to a server."""
-    given = given.load(_place(server)) or {} if isinstance(given, TokenStore) else given
-    return {name: given[name] for name in SETTINGS if isinstance(given.get(name), str)}
-
-
-def _key(store: TokenStore, server: Address) -> str:
-    return token_key(server, settings(store, server).get("client_id"))
-
-
-def is_kept(store: TokenStore, server: Address) -> bool:
-    """Whether there is a token for the server, or has been one that was not logged out of."""
-    return store.load(_key(store, server)) is not None
-
-
-def forget(store: TokenStore, server: Address) -> None:
-    """Drop what is kept for a server, but for the client's registration with its issuer."""
-    for key in (_key(store, server), _place(server)):
-        store.save(key, None)

@@ -6,11 +6,10 @@ import argparse
 from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
 from ..base.errors import HTTPError, McpError, ProtocolError
-from ..base.meta import SERVER_INFO
 from ..lib.text import printable
 from . import tokens
-from .common import add_command, in_a_line, printed, show
-from .faults import status_of
+from .common import add_command, printed, server_info, show
+from .faults import in_a_line, status_of
 from .listing import warnings
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ has no version in common), 3 where nothing was reached or no answer came in time
 
 def add_commands(commands: Any) -> None:
     """Add `probe` to the command line's subparsers."""
-    add_command(commands, "probe", _probe, "find out which era a server speaks, and show the evidence", told=TOLD)
+    add_command(commands, "probe", _probe, "find out which era a server speaks, and show the evidence", TOLD)
 
 
 def _probe(client: "Client", options: argparse.Namespace) -> int:
@@ -66,9 +65,8 @@ def _about(client: "Client") -> Dict[str, Any]:
         made["versions"] = ",".join(map(str, versions))
     if isinstance(capabilities, dict):
         made["capabilities"] = ",".join(capabilities) or "none"
-    fields = result.get("_meta")
-    info = fields.get(SERVER_INFO) if isinstance(fields, dict) else None
-    if isinstance(info, dict):
+    info = server_info(result)
+    if info is not None:
         made["server"] = f"{info.get('name')} {info.get('version', '')}".rstrip()
     return made
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import os
 import re
 import sys
@@ -12,41 +13,40 @@ from typing import Any, List, NoReturn, Optional, Sequence, Tuple
 from ..base.errors import McpError
 from ..base.versioning import LATEST, RELEASE
 from . import screen
-from .faults import INTERRUPTED, SAID_NO, STATUSES, UsageError, called, status_of
+from .faults import INTERRUPTED, SAID_NO, STATUSES, USAGE, UsageError, called, in_a_line, status_of
 
 _SECRET = re.compile(r"((?:authorization|cookie|api-?key|token|secret|password)\s*[:=]).*"
-                     r"|(?<=://)[^/@\s]*(?=@)", re.IGNORECASE)
+                     r"|(?<=://)[^/@\s]*(?=@)|(?<=explicit argument ).*", re.IGNORECASE)
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
     """Run one command; returns the exit status."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-    screen.secrets.clear()
-    try:
-        status = _run(sys.argv[1:] if arguments is None else list(arguments))
-        if sys.stdout is not None:
+    with screen.printing():
+        try:
+            status = _run(sys.argv[1:] if arguments is None else list(arguments))
             sys.stdout.flush()
-        return status
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except (UsageError, McpError) as error:
-        return _complain(_words(error), status_of(error))
-    except BrokenPipeError:  # whoever read the output has seen enough
-        _abandon_output()
-        return SAID_NO
-    except OSError as error:  # of the network and of files it is one of those above
-        _abandon_output()
-        return _complain(f"the input or the output failed: {error.strerror or error}", SAID_NO)
+            return status
+        except KeyboardInterrupt:
+            return INTERRUPTED
+        except (UsageError, McpError) as error:
+            return _complain(in_a_line(error), status_of(error))
+        except BrokenPipeError:  # whoever read the output has seen enough
+            _abandon_output()
+            return SAID_NO
+        except OSError as error:  # of the network and of files it is one of those above
+            _abandon_output()
+            return _complain(f"the input or the output failed: {error.strerror or error}", SAID_NO)
 
 
 def _run(words: List[str]) -> int:
     words, command = _divided(words)
+    for at, word in enumerate(words):
+        if word.endswith(":"):  # a header without quotes: what follows is its value
+            screen.conceal(*itertools.takewhile(lambda word: word[:1] != "-", words[at + 1:]))
     made = parser(client=words[:1] != ["serve"], command=command)
     if not words:
         made.print_help(sys.stderr)
-        return 2
+        return USAGE
     options = made.parse_args(words)
     return int(options.run(options) or 0)
 
@@ -62,12 +62,6 @@ def _divided(words: List[str]) -> Tuple[List[str], List[str]]:
     return words[:at], words[at + 1:]
 
 
-def _words(error: Exception) -> str:
-    from .common import in_a_line
-
-    return in_a_line(error)
-
-
 def _complain(words: str, status: int) -> int:
     with contextlib.suppress(OSError):
         print(f"mcp_ref: {words}", file=sys.stderr)
@@ -76,14 +70,20 @@ def _complain(words: str, status: int) -> int:
 
 def _abandon_output() -> None:
     """Let what is still buffered go nowhere, or the interpreter would complain once more when it ends."""
-    with contextlib.suppress(OSError, ValueError):
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # it may be none that has a number
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class _Parser(argparse.ArgumentParser):
     """Complains without repeating what may be a secret, and not in vain where its output cannot be written."""
 
+    def __init__(self, **more: Any) -> None:
+        super().__init__(epilog=STATUSES, formatter_class=argparse.RawDescriptionHelpFormatter, **more)
+
     def error(self, message: str) -> NoReturn:
+        if message.startswith("unrecognized"):  # an option that is not known may have been given a secret
+            message = re.sub(r"( -[^\s=]+)((?:=\S*)?(?: [^-\s]\S*)*)", lambda found: found[1] + " …" * bool(found[2]),
+                             message)
         super().error(_SECRET.sub(lambda found: (found.group(1) or "") + "…", message))
 
     def _print_message(self, message: str, file: Any = None) -> None:
@@ -94,8 +94,7 @@ def parser(client: bool = True, command: Sequence[str] = ()) -> argparse.Argumen
     """The argument parser. client: with the client's commands; to serve, they are not even loaded. command: of a stdio
     server, which they call in place of one at a URL.
     """
-    made = _Parser(prog=called(), description="The Model Context Protocol, 2026-07-28.", epilog=STATUSES,
-                   formatter_class=argparse.RawDescriptionHelpFormatter)
+    made = _Parser(prog=called(), description="The Model Context Protocol, 2026-07-28.")
     made.add_argument("--version", action="version",
                       version=f"mcp_ref {RELEASE} (Model Context Protocol {LATEST})")
     made.add_argument("--no-color", action="store_true", help="no colours, as with NO_COLOR=1")
@@ -110,8 +109,8 @@ def parser(client: bool = True, command: Sequence[str] = ()) -> argparse.Argumen
 
         for module in (calls, probe, send, login):
             module.add_commands(commands)
-    explain = commands.add_parser("explain", help="print the validation ladder, or what a topic is", epilog=STATUSES,
-                                  formatter_class=argparse.RawDescriptionHelpFormatter)
+    explain = commands.add_parser("explain", help="print the validation ladder, or what a topic is",
+                                  description="Print the validation ladder, or what a topic is.")
     explain.add_argument("topic", nargs="?", metavar="TOPIC", help="a rung's name, an HTTP status, an error code such "
                          "as -32020, a requirement such as HTTP-14, a page such as basic/patterns/mrtr, or fallback, "
                          "the table by which a client finds out the era of a server")

@@ -19,10 +19,15 @@ ENDINGS = {"audio/wav": ".wav", "audio/mpeg": ".mp3", "audio/ogg": ".ogg", "imag
 """Those that not every system knows, or knows by the same ending."""
 
 
+def inner_of(block: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What of a block tells of its content: the resource that it embeds, or the block itself."""
+    resource = block.get("resource")
+    return resource if isinstance(resource, dict) else block
+
+
 def data_of(block: Mapping[str, Any]) -> Optional[str]:
     """The Base64 that an image, audio, an embedded resource or one of a resource's contents holds; None without any."""
-    resource = block.get("resource")
-    inner = resource if isinstance(resource, dict) else block
+    inner = inner_of(block)
     data = inner.get("blob") if isinstance(inner.get("blob"), str) else inner.get("data")
     return data if isinstance(data, str) else None
 
@@ -39,8 +44,7 @@ def save(block: Mapping[str, Any], folder: str) -> str:
     Raises UsageError where it cannot be written, and TransportError for what is not Base64.
     """
     written = octets({"blob": data_of(block)})
-    resource = block.get("resource")
-    inner = resource if isinstance(resource, dict) else block
+    inner = inner_of(block)
     hint = re.split(r"[/\\]", str(inner.get("uri") or inner.get("name") or ""))[-1]
     words = re.findall(r"[A-Za-z0-9]+", os.path.splitext(hint)[0])
     stem = "-".join(words)[:40] or re.sub("[^a-z]", "", str(block.get("type") or "")) or "blob"

@@ -1,16 +1,19 @@
-"""What a terminal shows: what is safe on it, how wide a text is, where a line breaks, colours, and a progress bar.
+"""What is printed: secrets left out of it, what is safe on a terminal, widths, line breaks, colours, a progress bar.
 
-A server's texts are foreign: whatever a terminal could act on in them is written as an escape.
+A server's texts are foreign: whatever a terminal could act on in them is written as an escape. A server may also repeat
+what it was sent; so all that a command prints, argparse and logging included, goes through an Output.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import sys
 import time
 import unicodedata
-from typing import Any, List, Optional, Set
+from typing import Any, ClassVar, Iterable, Iterator, List, Optional, Set, cast
 
 from ..lib.text import printable
 
@@ -19,22 +22,82 @@ BAR = 24
 
 colours = True
 """Whether --no-color was not given."""
-secrets: Set[str] = set()
-"""What the command line knows, and shows nobody: tokens and the like."""
-SHORTEST = 8
-"""Characters of a secret that is looked for in what is printed; shorter ones stand in any text."""
+LEAST, ANYWHERE = 4, 8
+"""Characters of a secret that is looked for at all, and of one that is looked for within words too."""
+_secrets: Set[str] = set()
 
 
-def hidden(text: str) -> str:
-    """`text` with … for each of the secrets in it: a server may repeat what it was sent."""
-    for secret in sorted((each for each in secrets if len(each) >= SHORTEST), key=len, reverse=True):
-        text = text.replace(secret, "…")
-    return text
+@contextlib.contextmanager
+def printing() -> Iterator[None]:
+    """Have all that is printed go through an Output, in UTF-8; to a stream that is closed, nowhere. No secret is known
+    yet.
+    """
+    _secrets.clear()
+    with contextlib.ExitStack() as stack:
+        for redirect, stream in ((contextlib.redirect_stdout, sys.stdout), (contextlib.redirect_stderr, sys.stderr)):
+            if stream is None:
+                stream = stack.enter_context(open(os.open(os.devnull, os.O_RDWR), "w", encoding="utf-8"))
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+            stack.enter_context(redirect(cast(Any, Output(stream))))
+        yield
+
+
+class Output:
+    """A stream of text, or of octets, without the secrets in what is written to it, and with a bar out of the way."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, data: Any) -> int:
+        """Write text or octets; a secret is found where it comes in one call."""
+        if Bar.standing is not None:
+            Bar.standing.clear()
+        self._stream.write(hidden(data))
+        return len(data)
+
+    def writelines(self, parts: Iterable[Any]) -> None:
+        """Write all of them."""
+        for part in parts:
+            self.write(part)
+
+    @property
+    def buffer(self) -> "Output":
+        """Where octets are written."""
+        return Output(self._stream.buffer)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def conceal(*secrets: str) -> None:
+    """Show none of these from now on, whether as it is or as JSON has it."""
+    for secret in secrets:
+        if len(secret) >= LEAST:
+            _secrets.update((secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]))
+
+
+def hidden(data: Any) -> Any:
+    """Text or octets with … for each secret in them, and for the beginning of one that was cut off by …"""
+    if isinstance(data, bytes):
+        return hidden(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+    for secret in sorted(_secrets, key=len, reverse=True):
+        data = _without(secret, data)
+    return data
+
+
+def _without(secret: str, text: str) -> str:
+    if len(secret) < ANYWHERE:
+        return re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "…", text)
+    if len(text) > len(secret) and "\n" in text[:-1]:  # an exchange in chunks has line ends and sizes between them
+        text = re.sub(r"(?:\n(?:[0-9A-Fa-f]{1,8}\n)?)?".join(map(re.escape, secret)), "…", text)
+    cut = rf"{re.escape(secret[:ANYWHERE])}[^…\s]{{0,{len(secret)}}}…"
+    return re.sub(cut, lambda found: "…" if secret.startswith(found[0][:-1]) else found[0], text.replace(secret, "…"))
 
 
 def note(text: str) -> None:
     """Print a line beside the result, on the standard error."""
-    print(hidden(text), file=sys.stderr, flush=True)
+    print(text, file=sys.stderr, flush=True)
 
 
 def as_json(value: Any, stream: Any) -> str:
@@ -62,7 +125,7 @@ def paint(text: str, style: str, stream: Any) -> str:
 
 def columns(stream: Any) -> int:
     """How wide the terminal is: as COLUMNS says, or as the stream knows; 80 where neither does."""
-    given = os.environ.get("COLUMNS", "")
+    given = os.environ.get("COLUMNS", "")[:9]
     if given.isascii() and given.isdigit() and int(given):
         return int(given)
     try:
@@ -80,7 +143,8 @@ def cells(text: str) -> int:
 
 
 def fitted(text: str, width: int) -> str:
-    """The text, ended with … where it is wider than `width`."""
+    """The text, ended with … where it is wider than `width`; no part of a secret is left."""
+    text = hidden(text)
     return text if cells(text) <= width else _fitting(text, width - 1) + "…"
 
 
@@ -95,10 +159,13 @@ def _fitting(text: str, width: int) -> str:
 
 
 def wrap(text: str, width: int) -> List[str]:
-    """The text in lines of at most `width` columns, broken at blanks, and within a word that alone is wider."""
+    """The text in lines of at most `width` columns, broken at blanks, and within a word that alone is wider.
+
+    Secrets are left out here: what is broken in two could not be recognised later.
+    """
     width = max(width, 2)  # a wide character must fit
     lines = [""]
-    for number, word in enumerate(text.split(" ")):
+    for number, word in enumerate(hidden(text).split(" ")):
         if number and cells(lines[-1]) + 1 + cells(word) <= width:
             lines[-1] += " " + word
             continue
@@ -115,11 +182,14 @@ def wrap(text: str, width: int) -> List[str]:
 class Bar:
     """An on_progress callback: one line that redraws in place on a terminal, elsewhere a line for each report.
 
-    A context manager that takes the line away again, as `clear` does before something else is printed.
+    A context manager that takes the line away again, as `clear` does, and an Output before anything else is printed.
     """
 
+    standing: ClassVar[Optional["Bar"]] = None
+    """The one whose line is on the terminal."""
+
     def __init__(self, stream: Any) -> None:
-        self._stream, self._redraws, self._drawn = stream, moves(stream), False
+        self._stream, self._redraws = stream, moves(stream)
         self._first: Optional[float] = None
         self._began = 0.0
 
@@ -145,12 +215,14 @@ class Bar:
             share = min(max(progress / total, 0.0), 1.0)
             size = min(BAR, width // 3)
             parts.insert(0, f"[{'#' * int(share * size):<{size}}] {share:4.0%}")
-        line = fitted("  ".join(part for part in parts if part), width)
+        self._draw(fitted("  ".join(part for part in parts if part), width))
+        Bar.standing = self
+
+    def _draw(self, line: str) -> None:
+        Bar.standing = None  # in whose way it would be
         print(f"\r{line}\x1b[K", end="", file=self._stream, flush=True)
-        self._drawn = True
 
     def clear(self) -> None:
         """Take the line away, if there is one."""
-        if self._drawn:
-            print("\r\x1b[K", end="", file=self._stream, flush=True)
-            self._drawn = False
+        if Bar.standing is self:
+            self._draw("")

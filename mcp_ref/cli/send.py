@@ -9,7 +9,6 @@ import argparse
 import codecs
 import json
 import queue
-import sys
 from typing import TYPE_CHECKING, Any, Dict, List, Tuple
 
 from ..base import meta as reserved
@@ -17,10 +16,11 @@ from ..base.errors import BrokenOff
 from ..base.versioning import LATEST, LEGACY, RELEASE
 from ..lib.strict_json import decode, encode
 from ..lib.text import printable
-from . import screen, tokens
-from .common import add_parser, check_standard_input, content_of, exchange_printer, json_argument, octets_of
+from . import tokens
+from .arguments import json_or_text
+from .common import add_parser, begin, content_of, dash, exchange_printer, octets_of, show
 from .faults import SAID_NO, UsageError
-from .screen import is_terminal
+from .screen import note
 
 if TYPE_CHECKING:
     from ..transports.calls import Deadline
@@ -47,7 +47,8 @@ def add_commands(commands: Any) -> None:
     send.add_argument("method", metavar="METHOD", help="of JSON-RPC, such as tools/list")
     send.add_argument("--era", choices=("modern", "legacy"), default="modern", help="legacy: a right request of "
                       "2025-11-25, without _meta and mirrors (default: modern)")
-    send.add_argument("--params", metavar="JSON", help="the params; @FILE is what a file holds, - the standard input")
+    send.add_argument("--params", metavar="JSON", type=dash, help="the params; @FILE is what a file holds, - the "
+                      "standard input")
     send.add_argument("--id", metavar="JSON", default="1", help="the id (default: 1); empty for none, a notification")
     send.add_argument("--meta", action="append", default=[], metavar="KEY=JSON", help="set a member of _meta; what is "
                       "no JSON is taken as a text")
@@ -62,9 +63,7 @@ def add_commands(commands: Any) -> None:
 def _send(options: argparse.Namespace) -> int:
     from ..transports.calls import Deadline
 
-    screen.colours = not options.no_color
-    check_standard_input(options)
-    options.raw = options.raw or options.pretty
+    begin(options)
     try:
         deadline = Deadline(options.timeout)
     except ValueError as error:
@@ -73,31 +72,27 @@ def _send(options: argparse.Namespace) -> int:
 
 
 def _by_http(options: argparse.Namespace, deadline: "Deadline") -> int:
-    from ..lib.uri import Address
     from ..transports.exchange import Exchange
 
-    try:
-        address = Address(options.url)
-        authorized = tokens.fields(options, address, deadline)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    octets = _request(options, address, {**address.authorization(), **authorized})
-    answer = bytearray()
-    with Exchange(address, deadline, exchange_printer(options) if options.raw else None) as exchange:
+    address = tokens.server_of(options)
+    octets = _request(options, address, {**address.authorization(), **tokens.fields(options, address, deadline)})
+    answer, held = bytearray(), ""  # what is no whole line yet: a secret may have come in two pieces
+    text = codecs.getincrementaldecoder("utf-8")("backslashreplace")
+    with Exchange(address, deadline, exchange_printer(options)) as exchange:
         with exchange.send(octets) as response:
-            if not options.raw:
-                print(f"HTTP {response.status} {printable(response.reason)}".rstrip(), flush=True)
-            text = codecs.getincrementaldecoder("utf-8")("backslashreplace")
-            for piece in exchange.pieces(response):
-                answer += piece
-                if not options.raw:
-                    _print(text.decode(piece))
-            _print(text.decode(b"", True))
-    if answer and not answer.endswith(b"\n") and not options.raw:
-        print(flush=True)
+            _print(options, f"HTTP {response.status} {printable(response.reason)}".rstrip() + "\n")
+            try:
+                for piece in exchange.pieces(response):
+                    answer += piece
+                    whole, end, held = (held + text.decode(piece)).rpartition("\n")
+                    _print(options, whole + end)
+            finally:
+                _print(options, held + text.decode(b"", True))
+    if answer and not answer.endswith(b"\n"):
+        _print(options, "\n")
     advice = tokens.advice(options, response.status)
     if advice:
-        screen.note(f"mcp_ref: {advice}")
+        note(f"mcp_ref: {advice}")
     accepted = response.status in (202, 204) and not answer
     return 0 if accepted or 200 <= response.status < 300 and _is_result(bytes(answer)) else SAID_NO
 
@@ -114,6 +109,7 @@ def _by_stdio(options: argparse.Namespace, deadline: "Deadline") -> int:
     child = Child(options.url, named(options.url), lambda: heard.put, lambda: heard.put, None, None, None)
     child.send(Line(body))
     answer: List[bytes] = []
+    wire = exchange_printer(options)
     try:
         if notification:
             child.end()
@@ -122,42 +118,42 @@ def _by_stdio(options: argparse.Namespace, deadline: "Deadline") -> int:
             if line is child:
                 break
             answer.append(line or b"")
-            if not options.raw:
-                _print(answer[-1].decode("utf-8", "backslashreplace") + "\n")
+            _print(options, answer[-1].decode("utf-8", "backslashreplace") + "\n")
     except queue.Empty:
         raise deadline.error() from None
     finally:
         child.end()
-        if options.raw:
-            exchange_printer(options)(body.decode("utf-8", "backslashreplace"),
-                                      b"\n".join(answer).decode("utf-8", "backslashreplace"))
+        if wire is not None:
+            wire(body.decode("utf-8", "backslashreplace"), b"\n".join(answer).decode("utf-8", "backslashreplace"))
     if not notification and not (answer and _is_response(answer[-1])):
         raise BrokenOff(f"{child.name} {child.fate}")
     return 0 if notification or _is_result(answer[-1]) else SAID_NO
 
 
-def _print(text: str) -> None:
-    text = screen.hidden(text)
-    print(printable(text, "\n\t") if is_terminal(sys.stdout) else text, end="", flush=True)
+def _print(options: argparse.Namespace, text: str) -> None:
+    if not options.raw:
+        show(text, end="")
+
+
+def _message_in(octets: bytes) -> Dict[str, Any]:
+    """The JSON object that octets are; {} where they are none."""
+    try:
+        message = json.loads(octets)
+    except (ValueError, RecursionError):
+        return {}
+    return message if isinstance(message, dict) else {}
 
 
 def _is_response(line: bytes) -> bool:
-    try:
-        message = json.loads(line)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(message, dict) and ("result" in message or "error" in message)
+    message = _message_in(line)
+    return "result" in message or "error" in message
 
 
 def _is_result(answer: bytes) -> bool:
     """Whether the last message of an answer is a result, and not that of a tool that failed."""
     from ..transports.sse import messages
 
-    try:
-        message = json.loads(([answer] + list(messages([answer], len(answer))))[-1])
-    except (ValueError, RecursionError):
-        return False
-    result = message.get("result") if isinstance(message, dict) else None
+    result = _message_in([answer, *messages([answer], len(answer))][-1]).get("result")
     return isinstance(result, dict) and result.get("isError") is not True
 
 
@@ -182,11 +178,10 @@ def _message(options: argparse.Namespace, params: Any) -> bytes:
         params = _with_meta(params, options)
     elif options.meta or options.drop_meta:
         raise UsageError("params that are no object have no _meta to change")
-    message: Dict[str, Any] = {"jsonrpc": "2.0", "id": _json(options.id), "method": options.method, "params": params}
-    if not options.id:
-        del message["id"]
+    identified = {"id": json_or_text(options.id)} if options.id else {}
+    message = {"jsonrpc": "2.0", **identified, "method": options.method, "params": params}
     try:
-        return encode(message) if options.body is None else _body(options.body)
+        return encode(message) if options.body is None else octets_of(options.body)
     except ValueError:
         raise UsageError("the request holds what JSON cannot say; --body sends anything") from None
 
@@ -194,11 +189,11 @@ def _message(options: argparse.Namespace, params: Any) -> bytes:
 def _params(options: argparse.Namespace) -> Any:
     """The params of a right request: those given, with the _meta that every request has, as far as they can hold it."""
     try:
-        params = {} if options.params is None else decode(json_argument(options.params).encode("utf-8"))
+        params = {} if options.params is None else decode(content_of(options.params).encode("utf-8"))
     except ValueError:
         raise UsageError("--params must be JSON; --body sends anything") from None
     if options.era == "legacy":
-        return INITIALIZE if options.method == "initialize" and options.params is None else params
+        return {**INITIALIZE} if options.method == "initialize" and options.params is None else params
     given = params.get("_meta", {}) if isinstance(params, dict) else None
     if isinstance(given, dict):
         params["_meta"] = {reserved.PROTOCOL_VERSION: LATEST, reserved.CLIENT_INFO: {"name": "mcp_ref",
@@ -226,31 +221,15 @@ def _with_meta(params: Dict[str, Any], options: argparse.Namespace) -> Dict[str,
     pairs = [pair.partition("=") for pair in options.meta]
     if not all(name and equals for name, equals, _ in pairs):
         raise UsageError("a member of _meta is given as KEY=JSON")
-    changes = {RESERVED.get(name, name): _json(content_of(text)) for name, _, text in pairs}
-    if changes and isinstance(params.get("_meta"), dict):
-        params["_meta"].update(changes)
-    elif changes:
-        params["_meta"] = changes
+    changes = {RESERVED.get(name, name): json_or_text(content_of(text)) for name, _, text in pairs}
+    if changes:
+        params["_meta"] = {**params["_meta"], **changes} if isinstance(params.get("_meta"), dict) else changes
     for name in options.drop_meta:
         holder, key = (params, "_meta") if name == "*" else (params.get("_meta"), RESERVED.get(name, name))
         if not isinstance(holder, dict) or key not in holder:
             raise UsageError(f"_meta has no {name} to leave out")
         del holder[key]
     return params
-
-
-def _json(text: str) -> Any:
-    """The JSON value of a text, the text itself where it is no JSON."""
-    try:
-        return decode(text.encode("utf-8"))
-    except ValueError:
-        return text
-
-
-def _body(text: str) -> bytes:
-    if text.startswith("@") and not text.startswith("@@"):
-        return octets_of(text)
-    return (text[1:] if text.startswith("@@") else text).encode("utf-8", "surrogateescape")
 
 
 def _changed(headers: Headers, options: argparse.Namespace) -> Headers:
@@ -261,10 +240,9 @@ def _changed(headers: Headers, options: argparse.Namespace) -> Headers:
         if not name.strip() or not colon:
             raise UsageError("a header is given as 'Name: value'")
         key, made = name.strip().lower(), line.encode("utf-8", "surrogateescape")
-        places = [place for place, (known, _) in enumerate(headers) if known == key]
         if key in ours:
-            headers[places[0]] = (key, made)
             ours.discard(key)
+            headers = [(key, made) if known == key else (known, kept) for known, kept in headers]
         else:
             headers.append((key, made))
     for name in options.drop_header:

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import argparse
 import errno
+import json
 import logging
 import os
 import sys
+import traceback
 from functools import partial
-from typing import Any, Callable, List, Optional
+from typing import Any, Callable
 
-from ..base.versioning import ERAS
-from .faults import STATUSES, UsageError
+from ..base.versioning import ERAS, LATEST
+from ..transports.endpoint import MAX_BODY
+from .faults import UsageError
 
 OF_HTTP = ("host", "port", "unix", "workers", "path", "origin", "cors", "health", "keep_alive", "grace",
            "legacy_sessions")
 EXPECTED = "expected MODULE:SERVER, such as travel:server, a module, or a file such as travel.py"
-SERVERS = """\
-SERVER is MODULE:NAME, such as travel:server, or MODULE or a file such as travel.py, for the one Server in it."""
 
 
 def add_commands(commands: Any) -> None:
     """Add `serve` to the command line's subparsers."""
-    serve = commands.add_parser("serve", help="run a server", description="Run a server.\n\n" + SERVERS,
-                                epilog=STATUSES, formatter_class=argparse.RawDescriptionHelpFormatter)
+    serve = commands.add_parser("serve", help="run a server", description="Run a server.\n\n"
+                                "SERVER is MODULE:NAME, such as travel:server, or MODULE or a file such as travel.py, "
+                                "for the one Server in it.")
     serve.add_argument("server", nargs="?", metavar="SERVER", help="the server to run (default: the demo)")
     serve.add_argument("--stdio", action="store_true", help="serve the client that started this process, over standard "
                        "input and output, in place of HTTP")
@@ -39,8 +41,8 @@ def add_commands(commands: Any) -> None:
     serve.add_argument("--cors", action="append", default=[], metavar="ORIGIN",
                        help="a web origin to let in and to answer with the CORS headers that browsers ask for")
     serve.add_argument("--health", metavar="PATH", help="answer GET on this path with 200, whatever Host and token")
-    serve.add_argument("--max-body", type=int, metavar="OCTETS",
-                       help="the largest message that is taken (default: 4194304)")
+    serve.add_argument("--max-body", type=int, default=MAX_BODY, metavar="OCTETS",
+                       help="the largest message that is taken (default: %(default)d)")
     serve.add_argument("--keep-alive", type=float, default=15.0, metavar="SECONDS",
                        help="between comments on a silent event stream (default: 15)")
     serve.add_argument("--grace", type=float, default=5.0, metavar="SECONDS",
@@ -116,22 +118,9 @@ def _module(place: str) -> Any:
 def _line(error: BaseException) -> str:
     """Where the author's own code failed, since this package's lines would tell nothing."""
     ours = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    found, step = "", error.__traceback__
-    while step is not None:
-        file = step.tb_frame.f_code.co_filename
-        if not file.startswith((ours, "<")) and "importlib" not in file:
-            found = f" ({file}, line {step.tb_lineno})"
-        step = step.tb_next
-    return "" if isinstance(error, SyntaxError) else found
-
-
-def _state_keys(name: Optional[str]) -> List[str]:
-    if name is None:
-        return []
-    keys = [key.strip() for key in os.environ.get(name, "").split(",") if key.strip()]
-    if not keys:
-        raise UsageError(f"the environment variable {name} holds no state key")
-    return keys
+    steps = [step for step in traceback.extract_tb(error.__traceback__)
+             if not step.filename.startswith((ours, "<")) and "importlib" not in step.filename]
+    return f" ({steps[-1].filename}, line {steps[-1].lineno})" if steps and not isinstance(error, SyntaxError) else ""
 
 
 # Running it
@@ -143,7 +132,10 @@ def _serve(options: argparse.Namespace) -> int:
         from ..demo import server
     else:
         server = load_server(options.server)
-    keys = _state_keys(options.state_key_env)
+    name = options.state_key_env
+    keys = [key.strip() for key in os.environ.get(name or "", "").split(",") if key.strip()]
+    if name is not None and not keys:
+        raise UsageError(f"the environment variable {name} holds no state key")
     try:
         if options.state_ttl is not None:
             server.set_state_ttl(options.state_ttl)
@@ -155,7 +147,12 @@ def _serve(options: argparse.Namespace) -> int:
         raise UsageError(str(error)) from None
     if options.trace:
         server.on_trace = lambda line: print(line, file=sys.stderr, flush=True)
-    ended = _over_http(server, options) if streams is None else _over_stdio(server, options, streams)
+    if streams is None:
+        ended = _over_http(server, options)
+    else:
+        from ..transports.stdio import serve_stdio
+
+        ended = serve_stdio(server, streams[0], streams[1], options.max_body)
     if not ended:  # what does not end in the grace period does not keep the process
         logging.shutdown()
         os._exit(0)
@@ -174,24 +171,13 @@ def _take_over(options: argparse.Namespace) -> Any:
     return take_over()
 
 
-def _over_stdio(server: Any, options: argparse.Namespace, streams: Any) -> bool:
-    """Serve, and say whether all handlers ended."""
-    from ..transports.endpoint import MAX_BODY
-    from ..transports.stdio import serve_stdio
-
-    source, sink = streams
-    return serve_stdio(server, source, sink, MAX_BODY if options.max_body is None else options.max_body)
-
-
 def _over_http(server: Any, options: argparse.Namespace) -> bool:
-    """The same over HTTP, by one process or several."""
+    """Serve by one process or several, and say whether all handlers ended."""
     if options.workers < 1:
         raise UsageError(f"--workers is a number of processes of at least 1, not {options.workers}")
     if options.workers > 1 and options.legacy_sessions == "on":
         raise UsageError("--legacy-sessions on is for one process, since a session lives in one")
-    if options.workers > 1:
-        server.state.legacy_sessions = False
-    elif options.legacy_sessions is not None:
+    if options.workers > 1 or options.legacy_sessions is not None:
         server.state.legacy_sessions = options.legacy_sessions == "on"
     running = _bound(server, options)
     _allow_open_files()
@@ -203,12 +189,14 @@ def _bound(server: Any, options: argparse.Namespace) -> Any:
     """An HTTPServer that listens, and has not begun. Raises UsageError."""
     from ..transports.http_server import HTTPServer, Limits
 
-    limits = Limits(grace=options.grace)
-    if options.max_body is not None:
-        limits = Limits(grace=options.grace, max_body=options.max_body)
+    if not options.grace >= 0:
+        raise UsageError(f"--grace is a number of seconds of at least 0, not {options.grace:g}")
+    if "" in (options.host, options.unix):  # an empty host would be every address of this machine
+        raise UsageError("--host and --unix name a place to listen on, and are not empty")
     try:
-        return HTTPServer(server, options.host, options.port, options.path, options.origin, limits, options.cors,
-                          options.keep_alive, options.health, options.unix)
+        return HTTPServer(server, options.host, options.port, options.path, options.origin,
+                          Limits(grace=options.grace, max_body=options.max_body), options.cors, options.keep_alive,
+                          options.health, options.unix)
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error
         if isinstance(error, OSError) and error.errno == errno.EADDRINUSE and not options.unix:
@@ -229,27 +217,21 @@ def _run(running: Any, announce: Callable[[], None]) -> bool:
 
 def _run_several(count: int, running: Any, announce: Callable[[], None]) -> bool:
     """By forked processes, which have a bus between them where the server has none of its own."""
-    import shutil
     import tempfile
 
     from ..transports.bus import UnixBus
     from ..transports.workers import Workers
 
-    folder = tempfile.mkdtemp(prefix="mcp-")
     running.accepts = 1  # so that whoever is quickest does not take all that come at once
-    try:
-        running.mcp.relay.bus = running.mcp.relay.bus or UnixBus(folder)
-        Workers(count, lambda: _run(running, lambda: None), running.limits.grace).run(announce)
-    except OSError as error:
-        raise UsageError(f"cannot run {count} workers: {error.strerror or error}") from None
-    finally:
-        running.server_close()
-        shutil.rmtree(folder, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix="mcp-") as folder:
+        try:
+            running.mcp.relay.bus = running.mcp.relay.bus or UnixBus(folder)
+            Workers(count, lambda: _run(running, lambda: None), running.limits.grace).run(announce)
+        except OSError as error:
+            raise UsageError(f"cannot run {count} workers: {error.strerror or error}") from None
+        finally:
+            running.server_close()
     return True
-
-
-def _announce(server: Any, running: Any) -> None:
-    print(_banner(server, running), flush=True)
 
 
 def _allow_open_files() -> None:
@@ -267,12 +249,11 @@ def _allow_open_files() -> None:
             pass
 
 
-def _banner(server: Any, running: Any) -> str:
-    import json
+def _announce(server: Any, running: Any) -> None:
+    """Print where the server is, and a request to paste."""
     import shlex
 
     from ..base.meta import CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION
-    from ..base.versioning import LATEST
 
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": {
         PROTOCOL_VERSION: LATEST, CLIENT_INFO: {"name": "curl", "version": "0"}, CLIENT_CAPABILITIES: {}}}})
@@ -280,7 +261,7 @@ def _banner(server: Any, running: Any) -> str:
         f"--unix-socket {shlex.quote(running.unix)} http://localhost{running.endpoint.path}"
     kept = "" if server.shared_key else ("\nrequestState is sealed with a key of this process alone; "
                                          "share one across processes with --state-key-env")
-    return (f"{server.name} at {running.url}\n\n"
-            f"curl -s {address} -H 'Content-Type: application/json' "
-            "-H 'Accept: application/json, text/event-stream' "
-            f"-H 'MCP-Protocol-Version: {LATEST}' -H 'Mcp-Method: tools/list' -d '{body}'\n{kept}")
+    print(f"{server.name} at {running.url}\n\n"
+          f"curl -s {address} -H 'Content-Type: application/json' "
+          "-H 'Accept: application/json, text/event-stream' "
+          f"-H 'MCP-Protocol-Version: {LATEST}' -H 'Mcp-Method: tools/list' -d '{body}'\n{kept}", flush=True)

@@ -33,11 +33,7 @@ Choices = List[Tuple[Any, str]]
 
 
 class _Stop(Exception):
-    """The user refused or stopped. result: which of them."""
-
-    def __init__(self, result: ElicitResult) -> None:
-        super().__init__()
-        self.result = result
+    """The user refused or stopped, with the ElicitResult that this is."""
 
 
 class Interrupted(ElicitResult):
@@ -56,7 +52,8 @@ def terminal(params: Mapping[str, Any], server: str = "", input: Optional[TextIO
     try:
         return dialogue.link(params) if is_url(params) else dialogue.form(params)
     except _Stop as stop:
-        return stop.result
+        made: ElicitResult = stop.args[0]
+        return made
     except KeyboardInterrupt:
         dialogue.say("")
         return Interrupted(cancel())
