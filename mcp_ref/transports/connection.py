@@ -26,7 +26,6 @@ from __future__ import annotations
 import selectors
 import socket
 import time
-from functools import partial
 from typing import Any, Optional
 
 from ..base.errors import HTTPError, refusal
@@ -61,7 +60,7 @@ class Connection(Handler):
         if self.server.unix is None:
             self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
         self.out = Outgoing(self.connection, self._on_rest)
-        self.close_connection = False
+        self.close_connection = self._let_in = False
         self.state = ARRIVING
         self.since = time.monotonic()
         self.message: Optional[Request] = None
@@ -163,7 +162,7 @@ class Connection(Handler):
             count = min(self._dropping, len(self._in))
             del self._in[:count]
             self._dropping -= count
-        while self._in[:1] and self._in[0] in b"\r\n":
+        while self._in.startswith((b"\r", b"\n")):
             del self._in[:1]
         end = self._in.find(b"\r\n\r\n", 0, MAX_HEAD)
         if end >= 0:
@@ -189,18 +188,15 @@ class Connection(Handler):
         """Take the head that is there, and hand the request to the method of its name, `do_POST` for example."""
         if not self.parse_request():
             return
-        length = self.head.headers.get("content-length", "")
-        if length.isdecimal() and len(length) < 6 and int(length) <= len(self._in) and \
-                "transfer-encoding" not in self.head.headers:
-            size = int(length)
-            self._body = bytes(self._in[:size])
-            del self._in[:size]
+        if 0 <= self._length <= len(self._in):
+            self._body = bytes(self._in[:self._length])
+            del self._in[:self._length]
         else:
             self._begin_to_arrive()
         if self._in or self.held:
             self.server.room.hold(self, len(self._in))
         self.message = Request(self._read_body, self.head, self._notify, self.server.endpoint, later=self._later,
-                               stream=self._turn)
+                               stream=self._turn, let_in=self._let_in)
         self._serve()
 
     def _serve(self) -> None:
@@ -212,7 +208,10 @@ class Connection(Handler):
         elif self.head in server.slow or server.loop.crowded:
             server.loop.submit(self._work_slowly)
         else:
-            server.loop.inline(self._work, partial(server.slow.add, self.head))
+            server.loop.inline(self._work, self._is_late)
+
+    def _is_late(self) -> None:
+        self.server.slow.add(self.head)
 
     # The body
 
@@ -277,7 +276,7 @@ class Connection(Handler):
             self._fault = error
             return self._serve()
         self._coming, self._body, self._unread = None, b"", True
-        self.head, self.command = Head("", "", {}), ""
+        self.head = Head("", "", {})
         self.message = Request(bytes, self.head, None, self.server.endpoint, error)
         self._serve()
 
@@ -285,6 +284,8 @@ class Connection(Handler):
         """The request is answered: leave, or wait for the next one, once the answer is taken."""
         if self.state == GONE:
             return
+        if not self._let_in and self.message is not None and self.message.version and not self.message.legacy:
+            self._was_let_in()
         self.message = None
         linger = self._fault is not None or self._unread
         self._forget()

@@ -33,12 +33,12 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 from ..base.errors import refusal
 from ..base.log import log
 from ..base.request import Answer, Serving
-from ..lib.http1 import Head
 from ..lib.uri import percent_encoded
 from . import unix_socket
 from .bounds import Decoding, Limits, Room, Slow
 from .connection import ANSWERING, ARRIVING, IDLE, LEAVING, LISTENING, READ, SERVING, STATES, Connection
 from .endpoint import Endpoint
+from .handler import Known
 from .loop import IN_A_ROW, Loop
 from .outgoing import octets
 from .process import wait_for_signal
@@ -83,7 +83,7 @@ class HTTPServer(http.server.HTTPServer):
         self.abandoned: List[Connection] = []  # whose handlers did not end in the grace period
         self.states: Dict[str, Dict[Connection, None]] = {state: {} for state in STATES}  # each in order of entering
         self.idle, self.listening = self.states[IDLE], self.states[LISTENING]
-        self.heads: Dict[bytes, Head] = {}
+        self.heads: Dict[bytes, Known] = {}
         self.room = Room(self.limits.bodies)
         self.slow = Slow()
         self._lingering: List[Tuple[float, socket.socket]] = []

@@ -19,14 +19,15 @@ LADDER: Edits = [
     ("    if named not in state.versions:", "    if named not in (*state.versions, 'banana'):"),
     (' if method == "tools/call" else None', " if False else None"),
     ("if request.method not in state.methods:", "if False:"),
-    ("if request.method and request.id is None and not rung.notifications:", "if False:"),
-    ("        request.rung = rung.name", "        request.rung = 'door'"),
+    ("if not notifications and request.id is None and request.method:", "if False:"),
+    ("        request.rung = name", "        request.rung = 'door'"),
     ("if not rung.http)", "if rung)"),
+    ("elif request.let_in and state.auth is None:", "elif request.let_in:"),
     ("return _STDIO if", "return _STDIO[1:] if"),
-    ("return _STDIO if", "return LADDER if"),
-    ("if request.head is not None and not header:", "if request.head is not None and header is None:"),
-    ("if request.head is not None and not header:", "if False:"),
-    ("if request.head is not None and HEADER in request.head.repeated:", "if False:"),
+    ("return _STDIO if", "return _HTTP if"),
+    ("if head is not None and not header:", "if head is not None and header is None:"),
+    ("if head is not None and not header:", "if False:"),
+    ("if head is not None and HEADER in head.repeated:", "if False:"),
     ("if header is not None and header not in state.versions and not isinstance(named, str):", "if False:"),
     ("header not in state.versions and not isinstance(named, str)", "not isinstance(named, str)"),
     ("header not in state.versions and not isinstance(named, str)", "header not in state.versions"),
@@ -93,9 +94,9 @@ LADDER: Edits = [
      "if name is not None and name != request.params.get(member):"),
     ("None else tool.mirrored:", "None else tool.mirrored[:1]:"),
     ("None else tool.mirrored:", "None else [each for each in tool.mirrored if len(each.path) == 1]:"),
-    *[(" else LADDER\n", f" else (*LADDER[:{at}], LADDER[{at + 1}], LADDER[{at}], *LADDER[{at + 2}:])\n")
+    *[(" else _HTTP\n", f" else (*_HTTP[:{at}], _HTTP[{at + 1}], _HTTP[{at}], *_HTTP[{at + 2}:])\n")
       for at in range(7)],
-    *[(" else LADDER\n", f" else (*LADDER[:{at}], *LADDER[{at + 1}:])\n") for at in range(8)],
+    *[(" else _HTTP\n", f" else (*_HTTP[:{at}], *_HTTP[{at + 1}:])\n") for at in range(8)],
 ]
 
 EXPLAIN: Edits = [
