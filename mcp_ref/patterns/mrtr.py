@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NoReturn, Optional
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, NoReturn, Optional
 
 from ..base.errors import InvalidParams, SchemaError
 from ..base.log import log
@@ -242,12 +242,13 @@ def _form_answer(where: str, params: Mapping[str, Any], answer: Mapping[str, Any
 class Round:
     """One attempt at a request, and what is known from the attempts before it.
 
-    number: 0 for the first attempt. state: the handler's own, from `InputRequired.request_state`. unasked: whether an
-    answer counts that no state shows asked. Raises InvalidParams for a requestState that is not ours for this claim,
+    number: 0 for the first attempt. state: the handler's own, from `InputRequired.request_state`. claim: makes what the
+    state is bound to, where there is one. unasked: whether an answer counts that no state shows asked. Raises InvalidParams for a requestState that is not ours for this claim,
     and for answers that their questions cannot have.
     """
 
-    def __init__(self, params: Mapping[str, Any], sealer: StateSealer, claim: Claim, unasked: bool = False) -> None:
+    def __init__(self, params: Mapping[str, Any], sealer: StateSealer, claim: Callable[[], Claim],
+                 unasked: bool = False) -> None:
         self._sealer, self._claim, self._unasked = sealer, claim, unasked
         self.number = 0
         self.state: Any = None
@@ -255,18 +256,16 @@ class Round:
         self._asking: Dict[str, List[Any]] = {}  # key to the digest of the question in this attempt, and how often
         self._repeats: Dict[str, int] = {}  # digest of a question to how often this attempt asked it without a key
         self.open: Dict[str, Any] = {}  # the questions of this attempt that have no answer
-        asked: Dict[str, Any] = {}
-        given = params.get("inputResponses")
+        given, token = params.get("inputResponses"), params.get("requestState")
         if given is not None and not isinstance(given, dict):
             raise InvalidParams("Invalid params: inputResponses must be an object")
         self._given: Dict[str, Any] = given or {}
-        token = params.get("requestState")
         self._stateless = token is None
         if token is not None:
-            self.number, self._gathered, asked, self.state = sealer.open(token, claim)
-        for key, request in asked.items():
-            if key in self._given:
-                self._gather(key, request)
+            self.number, self._gathered, asked, self.state = sealer.open(token, claim())
+            for key, request in asked.items():
+                if key in self._given:
+                    self._gather(key, request)
 
     def _gather(self, key: str, request: Mapping[str, Any]) -> None:
         """Take the answer that this request brings, unless it is incomplete."""
@@ -356,7 +355,7 @@ class Round:
             raise InvalidParams(f"Invalid params: inputResponses exceed {MAX_ANSWERS} octets in all rounds together")
         content = [self.number + 1, gathered, requests, required.request_state]
         result: Dict[str, Any] = {"resultType": "input_required",
-                                  "requestState": self._sealer.seal(self._claim, content)}
+                                  "requestState": self._sealer.seal(self._claim(), content)}
         if requests:
             result["inputRequests"] = requests
         return result

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextvars import copy_context
+from functools import partial
 from typing import Any, Callable, Dict, Mapping
 
 from ..base.errors import HTTPError, ProtocolError
@@ -32,10 +33,7 @@ def run(state: State, request: Request, handler: Callable[[Context], Any], unask
     a handler got from a peer of its own, or a cancellation that is none, is RuntimeError, for it says nothing of this
     request.
     """
-    member = NAMED_BY.get(request.method)
-    target = "" if member is None else request.params[member]
-    claim = Claim(principal_name(request), request.method, target, request.params.get("arguments", {}), state.name)
-    attempt = mrtr.Round(request.params, state.state_sealer, claim, unasked)
+    attempt = mrtr.Round(request.params, state.state_sealer, partial(_claim, state, request), unasked)
     request.round = attempt.number + 1
     context = Context(request, attempt, state.logging)
     try:
@@ -65,11 +63,22 @@ def run(state: State, request: Request, handler: Callable[[Context], Any], unask
         if value is None:
             if not attempt.open or hasattr(error, "exceptions"):
                 raise
-            log.info("%s ended with %s while a question is open, which is asked", target, type(error).__name__)
+            log.info("%s ended with %s while a question is open, which is asked", _target(request),
+                     type(error).__name__)
             value = mrtr.InputRequired(attempt.open)
     finally:
         context.close()
     return Asks(attempt.result(value, request.capabilities))
+
+
+def _target(request: Request) -> str:
+    member = NAMED_BY.get(request.method)
+    return "" if member is None else str(request.params[member])
+
+
+def _claim(state: State, request: Request) -> Claim:
+    arguments = request.params.get("arguments", {})
+    return Claim(principal_name(request), request.method, _target(request), arguments, state.name)
 
 
 def _called(state: State, request: Request, handler: Callable[[Context], Any], context: Context) -> Any:
