@@ -74,6 +74,7 @@ class Connection(Handler):
         self._body: Optional[bytes] = None
         self._fault: Optional[HTTPError] = None
         self._coming: Optional[Body] = None
+        self._last = b""
         self._unread = self._feeding = self._starved = self._waited = self._turned = False
         self._subscription: Any = None  # a Subscription, or what else is read like one
 
@@ -113,8 +114,7 @@ class Connection(Handler):
             if events & self._watched & READ:
                 self._read()
         except Exception:
-            self.server.handle_error(self.connection, self.client_address)
-            self.close()
+            self._fail()
 
     def _read(self) -> None:
         try:
@@ -279,6 +279,20 @@ class Connection(Handler):
         self.head = Head("", "", {})
         self.message = Request(bytes, self.head, None, self.server.endpoint, error)
         self._serve()
+
+    def _finish(self) -> None:
+        """Send the answer."""
+        try:
+            self.out.send(self._last, streaming=False)
+            self._next()
+        except OSError:
+            self.close()
+        except Exception:
+            self._fail()
+
+    def _fail(self) -> None:
+        self.server.handle_error(self.connection, self.client_address)
+        self.close()
 
     def _next(self) -> None:
         """The request is answered: leave, or wait for the next one, once the answer is taken."""

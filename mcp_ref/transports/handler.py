@@ -54,6 +54,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     head: of the request; _length, _let_in: what of it is Known. message: the request as the core has it. out: what is on
     its way to the client. _body: None until it is whole. _fault: why it never will be. _dropping: octets of a body that nobody wants, to be read away.
     _unread: whether the client may still be sending what nobody reads. _turned: whether the response became a stream.
+    _last: the end of the answer.
     """
 
     server: Any  # the HTTPServer, whose module knows this one
@@ -68,6 +69,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     _dropping: int
     _unread: bool
     _turned: bool
+    _last: bytes
     raw_requestline: bytes
 
     def parse_request(self) -> bool:
@@ -137,8 +139,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return partial(self._listen, answer.stream)
         if self._body is None:
             self._settle()
+        self._last = self._octets(answer)
+        if self.server.loop.leads():  # it leaves with those of other requests
+            self.server.loop.call_soon(self._finish)
+            return self._wait
         try:
-            self._answer(answer)
+            self.out.send(self._last, streaming=False)
         except OSError:
             return self.close
         return None
@@ -157,7 +163,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         raise NotImplementedError
 
     def _wait(self) -> None:
-        """What the stream needs comes by itself."""
+        """What there is to do comes by itself."""
+
+    def _finish(self) -> None:
+        raise NotImplementedError
 
     def _next(self) -> None:
         raise NotImplementedError
@@ -186,13 +195,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         else:
             self._dropping = int(length)
 
-    def _answer(self, answer: Answer) -> None:
+    def _octets(self, answer: Answer) -> bytes:
         if self.out.streaming:
             last = b"0\r\n\r\n" if self.head.persistent else b""
-            return self.out.send(self._chunk(sse.event(answer.body)) + last, streaming=False)
+            return self._chunk(sse.event(answer.body)) + last
         if self.server.stopping:
             self.close_connection = True
-        self.out.send(octets(answer, self.close_connection, self._exposed(), self.head.method == "HEAD"))
+        return octets(answer, self.close_connection, self._exposed(), self.head.method == "HEAD")
 
     def _exposed(self) -> bytes:
         return fields(self.server.endpoint.exposed(self.head)) if "origin" in self.head.headers else b""
