@@ -11,12 +11,12 @@ import time
 import unittest
 from unittest import mock
 
-from mcp_ref import Server
+from mcp_ref import Server, serve
 from mcp_ref.lib.http1 import Head
 from mcp_ref.transports.bounds import COUNTED, MAX_SLOW, Room, Slow
-from mcp_ref.transports.connection import MAX_HEAD, Connection
+from mcp_ref.transports.connection import MAX_HEAD, READ, Connection
 from mcp_ref.transports.http_server import HTTPServer, Limits
-from mcp_ref.transports.loop import Loop
+from mcp_ref.transports.loop import TOGETHER, Loop
 from mcp_ref.transports.outgoing import Outgoing
 
 from .support import RawClient, message
@@ -90,6 +90,33 @@ class Turns(unittest.TestCase):
         self.assertEqual(self.got(), "another")
         self.release.set()
         self.assertEqual(self.got(), "then", "what follows belongs to the thread that has the loop")
+
+    def ready(self, seconds):
+        """What is done, in order, where three sockets are ready at once, and each is looked at for so many seconds."""
+        pairs = [socket.socketpair() for _ in range(3)]
+        for ours, theirs in pairs:
+            self.addCleanup(ours.close)
+            self.addCleanup(theirs.close)
+            theirs.send(b"x")
+
+        def look(ours):
+            ours.recv(1)
+            time.sleep(seconds)
+            self.done.put("event")
+            self.loop.call_soon(lambda: self.done.put("then"))
+
+        def register():
+            for ours, _ in pairs:
+                self.loop.selector.register(ours, READ, lambda _events, ours=ours: look(ours))
+        self.loop.call_soon(register)
+        return [self.got() for _ in range(6)]
+
+    def test_what_follows_is_done_together(self):
+        with mock.patch("mcp_ref.transports.loop.TOGETHER", 10.0):
+            self.assertEqual(self.ready(0), ["event"] * 3 + ["then"] * 3)
+
+    def test_what_follows_does_not_wait_for_what_takes_long(self):
+        self.assertEqual(self.ready(2 * TOGETHER), ["event", "then"] * 3)
 
     def test_so_many_at_once_and_no_more(self):
         for _ in range(5):
@@ -581,6 +608,34 @@ class Connections(Served):
             client.send(f"GET /mcp HTTP/1.1\r\nHost: localhost\r\n{name}: secret\r\n\r\n".encode())
             client.response()
         self.assertEqual([b"X-Other" in head for head in self.http.heads], [True])
+
+    def test_what_let_a_head_in_is_not_asked_of_it_again_and_all_else_is(self):
+        self.serve()
+        client, body = self.client(), message("tools/call", {"name": "echo", "arguments": {"text": "hi"}})
+        good = client.octets(body)
+        rungs = []
+        tell = serve._tell
+
+        def told(state, request, *rest):
+            rungs.append((request.let_in, request.rung))
+            tell(state, request, *rest)
+        with mock.patch.object(serve, "_tell", told):
+            for octets, status in ((good, 200), (good, 200), (good.replace(b'"echo"', b'"Echo"'), 400), (good, 200)):
+                client.send(octets)
+                self.assertEqual(client.response().status, status)
+        self.assertEqual(rungs, [(False, "handler"), (True, "handler"), (True, "mirrors"), (True, "handler")])
+        for more, status in (({"host": "evil.example"}, 403), ({"accept": "text/html"}, 406)):
+            for _ in range(2):
+                client.request(body, **more)
+                self.assertEqual(client.response().status, status)
+        self.assertEqual([known.let_in for known in self.http.heads.values()], [True, False, False])
+
+    def test_of_an_answer_that_is_sent_nothing_is_held(self):
+        self.serve()
+        client = self.client()
+        self.assertEqual(self.echo(client).status, 200)
+        self.until(lambda: self.http.idle)
+        self.assertEqual([each._last for each in self.http.open], [b""])
 
     def test_it_may_be_made_before_a_fork_and_stopped_by_two_at_once(self):
         http = HTTPServer(Server("s", "1"), port=0)

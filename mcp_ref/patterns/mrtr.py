@@ -243,8 +243,10 @@ class Round:
     """One attempt at a request, and what is known from the attempts before it.
 
     number: 0 for the first attempt. state: the handler's own, from `InputRequired.request_state`. claim: makes what the
-    state is bound to, where there is one. unasked: whether an answer counts that no state shows asked. Raises InvalidParams for a requestState that is not ours for this claim,
-    and for answers that their questions cannot have.
+    state is bound to, where there is one. unasked: whether an answer counts that no state shows asked.
+
+    Raises InvalidParams for a requestState that is not ours for this claim, and for answers that their questions cannot
+    have.
     """
 
     def __init__(self, params: Mapping[str, Any], sealer: StateSealer, claim: Callable[[], Claim],
