@@ -398,20 +398,13 @@ _HTTP, _STDIO, _BEFORE = _steps(LADDER), _steps(rung for rung in LADDER if not r
 _INSIDE = _HTTP[[name for name, _, _ in _HTTP].index("framing"):]
 
 
-def rungs_of(request: Request) -> Tuple[Step, ...]:
-    """The rungs that a request has to climb, by where it came from and, as soon as that is known, by its era."""
-    if request.legacy:
-        return _BEFORE
-    return _STDIO if request.head is None else _HTTP
-
-
 def climb(request: Request, state: State) -> None:
     """Ask `request` everything. Raises what the first refusing rung raises; `request.rung` is how far it came.
 
     Called again for a request whose body was not there yet, it goes on from that rung. What is asked of the head alone
     is asked once of those that are the same to the octet, unless a token has to be good each time.
     """
-    rungs = rungs_of(request)
+    rungs = _BEFORE if request.legacy else _STDIO if request.head is None else _HTTP
     if request.rung:
         rungs = rungs[[name for name, _, _ in rungs].index(request.rung):]
     elif request.let_in and state.auth is None:
@@ -429,9 +422,8 @@ def climb(request: Request, state: State) -> None:
 
 def passed(request: Request) -> Tuple[str, ...]:
     """The names of all that a request had to climb, or would have, with what lies beyond."""
-    names = [name for name, _, _ in rungs_of(request)]
+    names = [name for name, _, _ in (_STDIO if request.head is None else _HTTP)]
     if not request.legacy:
         return (*names, HANDLER.name)
     until = "era" if request.head is None or request.head.method == "POST" else "accept"
-    before = [name for name, _, _ in (_STDIO if request.head is None else _HTTP)]
-    return (*before[:before.index(until) + 1], *names, SERVED.name)
+    return (*names[:names.index(until) + 1], *(rung.name for rung in LEGACY), SERVED.name)

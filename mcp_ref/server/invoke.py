@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from contextvars import copy_context
-from functools import partial
 from typing import Any, Callable, Dict, Mapping
 
 from ..base.errors import HTTPError, ProtocolError
@@ -13,7 +12,6 @@ from ..base.log import log
 from ..base.request import Request
 from ..patterns import mrtr
 from ..patterns.notifications import Cancelled
-from ..patterns.state_sealer import Claim
 from .context import Context
 from .state import State
 
@@ -33,7 +31,7 @@ def run(state: State, request: Request, handler: Callable[[Context], Any], unask
     a handler got from a peer of its own, or a cancellation that is none, is RuntimeError, for it says nothing of this
     request.
     """
-    attempt = mrtr.Round(request.params, state.state_sealer, partial(_claim, state, request), unasked)
+    attempt = mrtr.Round(request, state.state_sealer, principal_name(request), state.name, unasked)
     request.round = attempt.number + 1
     context = Context(request, attempt, state.logging)
     try:
@@ -63,22 +61,12 @@ def run(state: State, request: Request, handler: Callable[[Context], Any], unask
         if value is None:
             if not attempt.open or hasattr(error, "exceptions"):
                 raise
-            log.info("%s ended with %s while a question is open, which is asked", _target(request),
-                     type(error).__name__)
+            called = request.params.get(NAMED_BY.get(request.method, ""), "")
+            log.info("%s ended with %s while a question is open, which is asked", called, type(error).__name__)
             value = mrtr.InputRequired(attempt.open)
     finally:
         context.close()
     return Asks(attempt.result(value, request.capabilities))
-
-
-def _target(request: Request) -> str:
-    member = NAMED_BY.get(request.method)
-    return "" if member is None else str(request.params[member])
-
-
-def _claim(state: State, request: Request) -> Claim:
-    arguments = request.params.get("arguments", {})
-    return Claim(principal_name(request), request.method, _target(request), arguments, state.name)
 
 
 def _called(state: State, request: Request, handler: Callable[[Context], Any], context: Context) -> Any:

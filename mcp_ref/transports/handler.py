@@ -51,9 +51,9 @@ class Known(NamedTuple):
 class Handler(http.server.BaseHTTPRequestHandler):
     """A request as http.server has it, and the ways to answer it.
 
-    head: of the request; _length, _let_in: as of Known. message: the request as the core has it. out: what is on its way
-    to the client. _body: None until it is whole. _fault: why it never will be. _dropping: octets of a body that nobody
-    wants, to be read away. _unread: whether the client may still be sending what nobody reads. _turned: whether the
+    head: of the request; _length, _let_in: as of Known. message: the request as the core has it. out: what is on its
+    way to the client. _body: None until it is whole. _fault: why it never will be. _dropping: octets of a body that
+    nobody wants, to be read away. _unread: whether the client may still be sending what nobody reads. _turned: whether the
     response became a stream. _last: the end of the answer.
     """
 

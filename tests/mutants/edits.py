@@ -23,8 +23,8 @@ LADDER: Edits = [
     ("        request.rung = name", "        request.rung = 'door'"),
     ("if not rung.http)", "if rung)"),
     ("elif request.let_in and state.auth is None:", "elif request.let_in:"),
-    ("return _STDIO if", "return _STDIO[1:] if"),
-    ("return _STDIO if", "return _HTTP if"),
+    ("else _STDIO if", "else _STDIO[1:] if"),
+    ("else _STDIO if", "else _HTTP if"),
     ("if head is not None and not header:", "if head is not None and header is None:"),
     ("if head is not None and not header:", "if False:"),
     ("if head is not None and HEADER in head.repeated:", "if False:"),
@@ -126,7 +126,7 @@ BASE_META: Edits = [
     ("if not declares(have, inner):", "if False:"),
     ("if not declares(capabilities, needed):", "if False:"),
     ("fields = {SERVER_INFO: server_info}", "fields = {}"),
-    ('checked_meta(result.get("_meta")) or {}', 'result.get("_meta") or {}'),
+    ("        checked_meta(own)\n", ""),
 ]
 
 LIB_STRICT_JSON: Edits = [
@@ -348,9 +348,9 @@ PATTERNS_MRTR: Edits = [
     ("self.number, self._gathered, asked, self.state = sealer", "_, self._gathered, asked, self.state = sealer"),
     ("self.number, self._gathered, asked, self.state = sealer", "self.number, _, asked, self.state = sealer"),
     ("self.number, self._gathered, asked, self.state = sealer", "self.number, self._gathered, asked, _ = sealer"),
-    ("        for key, request in asked.items():", "        for key, request in {}.items():"),
-    ("        for key, request in asked.items():",
-     "        for key, request in {**asked, **dict.fromkeys(self._given, {})}.items():"),
+    ("            for key, question in asked.items():", "            for key, question in {}.items():"),
+    ("            for key, question in asked.items():",
+     "            for key, question in {**asked, **dict.fromkeys(self._given, {})}.items():"),
     ("[digest(request), check_answer(key, request, self._given[key])]", "[digest(request), self._given[key]]"),
     ("        with suppress(Incomplete):", "        if True:"),
     ("        mark = digest(question)", '        mark = question["method"]'),
