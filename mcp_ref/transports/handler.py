@@ -53,8 +53,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     head: of the request; _length, _let_in: as of Known. message: the request as the core has it. out: what is on its
     way to the client. _body: None until it is whole. _fault: why it never will be. _dropping: octets of a body that
-    nobody wants, to be read away. _unread: whether the client may still be sending what nobody reads. _turned: whether the
-    response became a stream. _last: the end of the answer.
+    nobody wants, to be read away. _unread: whether the client may still be sending what nobody reads. _turned: whether
+    the response became a stream. _last: the end of the answer.
     """
 
     server: Any  # the HTTPServer, whose module knows this one
