@@ -91,6 +91,14 @@ class Turns(unittest.TestCase):
         self.release.set()
         self.assertEqual(self.got(), "then", "what follows belongs to the thread that has the loop")
 
+    def test_without_a_thread_nothing_is_left_open(self):
+        loop = Loop(lambda: None)
+        with mock.patch.object(threading.Thread, "start", side_effect=RuntimeError), self.assertRaises(RuntimeError):
+            loop.start()
+        self.assertFalse(loop.started)
+        self.assertEqual((loop._wake_in.fileno(), loop._wake_out.fileno()), (-1, -1))
+        loop.stop()
+
     def ready(self, seconds):
         """What is done, in order, where three sockets are ready at once, and each is looked at for so many seconds."""
         pairs = [socket.socketpair() for _ in range(3)]

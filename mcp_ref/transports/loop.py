@@ -78,15 +78,19 @@ class Loop:
         self._awake = 0.0  # until when the leader does not sleep
 
     def start(self) -> None:
-        """Start the threads: one that leads, one that stands by."""
+        """Start the threads: one that leads, one that stands by. Raises RuntimeError where none can be started."""
         self.selector = selectors.DefaultSelector()
         self._wake_in, self._wake_out = socket.socketpair()
         self._wake_in.setblocking(False)
         self._wake_out.setblocking(False)
         self.selector.register(self._wake_out, selectors.EVENT_READ, self._hear)
         with self._lock:
-            for _ in range(2):
+            try:
                 self._spawn()
+                self._spawn()
+            except RuntimeError:
+                self._close()
+                raise
 
     def stop(self) -> None:
         """End the loop. Work under way goes on to its end; nothing new is begun."""
