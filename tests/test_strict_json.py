@@ -30,10 +30,19 @@ class Json(Timed):
                 self.assertEqual(self.outcome(strict_json._looked_over, text),
                                  self.outcome(strict_json._decoder.decode, text))
 
+    def test_what_is_written_is_what_json_writes(self):
+        loop = []
+        loop.append({"loop": loop})
+        for value in (1, 0.5, "é😀\n", None, True, [], {}, (1, [2]), {"a": {"b": None}}, {1: 2, None: 3},
+                      float("nan"), [float("inf")], {(1,): 2}, [object()], loop):
+            with self.subTest(repr(value)):
+                self.assertEqual(self.outcome(lambda value: encode(value).decode(), value),
+                                 self.outcome(strict_json._encoder.encode, value))
+
     def outcome(self, read, text):
         try:
             return repr(read(text))
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             return type(error), str(error)
 
     def test_a_string_without_an_end_costs_no_more_than_its_length(self):
