@@ -18,7 +18,7 @@ import http.server
 import io
 import time
 from functools import partial
-from typing import Any, Dict, NamedTuple, Optional
+from typing import Any, Callable, Dict, NamedTuple, Optional
 
 from ..base.errors import HTTPError, refusal
 from ..base.log import log
@@ -71,6 +71,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
     _turned: bool
     _last: bytes
     raw_requestline: bytes
+
+    _refuse: Callable[[HTTPError], None]  # these are the Connection's, on the loop
+    _listen: Callable[[Any], None]
+    _await_body: Then
+    _finish: Then
+    _next: Then
+    close: Then
 
     def parse_request(self) -> bool:
         """Set `head`, and what follows from it, from the head's octets; whether they are good."""
@@ -151,29 +158,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     do_GET = do_HEAD = do_OPTIONS = do_DELETE = do_POST  # the core knows which of them are messages
 
-    # What a connection does then, on the loop
-
-    def _refuse(self, error: HTTPError) -> None:
-        raise NotImplementedError
-
-    def _await_body(self) -> None:
-        raise NotImplementedError
-
-    def _listen(self, subscription: Any) -> None:
-        raise NotImplementedError
-
     def _wait(self) -> None:
         """What there is to do comes by itself."""
-
-    def _finish(self) -> None:
-        raise NotImplementedError
-
-    def _next(self) -> None:
-        raise NotImplementedError
-
-    def close(self) -> None:
-        """End the connection."""
-        raise NotImplementedError
 
     # Answering, from any thread
 
