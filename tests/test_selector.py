@@ -609,6 +609,20 @@ class Connections(Served):
         self.assertEqual(client.response().status, 406)
         self.assertEqual(self.echo(client).status, 200)
 
+    def test_a_method_of_a_subclass_may_do_something_before_or_after(self):
+        class Counting(Connection):
+            def do_POST(self):
+                super().do_POST()
+                done.append(self.command)
+
+        done = []
+        self.serve()
+        self.http.RequestHandlerClass = Counting
+        client = self.client()
+        for _ in range(2):
+            self.assertEqual(self.echo(client).status, 200)
+        self.assertEqual(done, ["POST"] * 2)
+
     def test_heads_with_credentials_are_not_remembered(self):
         self.serve()
         client = self.client()

@@ -281,9 +281,10 @@ class Connection(Handler):
         self._serve()
 
     def _finish(self) -> None:
-        """Send the answer."""
+        """Send the end of the answer."""
+        data, self._last = self._last, b""
         try:
-            self.out.send(self._last, streaming=False)
+            self.out.send(data, streaming=False)
             self._next()
         except OSError:
             self.close()
@@ -297,6 +298,9 @@ class Connection(Handler):
     def _next(self) -> None:
         """The request is answered: leave, or wait for the next one, once the answer is taken."""
         if self.state == GONE:
+            return
+        if self._last:
+            self.server.loop.call_soon(self._finish)
             return
         if not self._let_in and self.message is not None and self.message.version and not self.message.legacy:
             self._was_let_in()

@@ -54,7 +54,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     head: of the request; _length, _let_in: as of Known. message: the request as the core has it. out: what is on its
     way to the client. _body: None until it is whole. _fault: why it never will be. _dropping: octets of a body that
     nobody wants, to be read away. _unread: whether the client may still be sending what nobody reads. _turned: whether
-    the response became a stream. _last: the end of the answer.
+    the response became a stream. _last: the end of the answer, where it is still to be sent.
     """
 
     server: Any  # the HTTPServer, whose module knows this one
@@ -75,7 +75,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
     _refuse: Callable[[HTTPError], None]  # these are the Connection's, on the loop
     _listen: Callable[[Any], None]
     _await_body: Then
-    _finish: Then
     _next: Then
     close: Then
 
@@ -146,12 +145,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return partial(self._listen, answer.stream)
         if self._body is None:
             self._settle()
-        self._last = self._octets(answer)
-        if self.server.loop.leads():  # it leaves with those of other requests
-            self.server.loop.call_soon(self._finish)
-            return self._wait
+        data = self._octets(answer)
+        if self.server.loop.leads():
+            self._last = data  # it leaves with those of other requests
+            return None
         try:
-            self.out.send(self._last, streaming=False)
+            self.out.send(data, streaming=False)
         except OSError:
             return self.close
         return None
@@ -159,7 +158,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     do_GET = do_HEAD = do_OPTIONS = do_DELETE = do_POST  # the core knows which of them are messages
 
     def _wait(self) -> None:
-        """What there is to do comes by itself."""
+        """What the stream needs comes by itself."""
 
     # Answering, from any thread
 
