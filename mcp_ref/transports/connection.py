@@ -41,8 +41,6 @@ MUCH = 256 * 1024
 """Octets that are read at once of a large body."""
 EARLY = 4 * 1024
 """Octets that are read at once while a request is served, and beyond which no more are."""
-LINGER = 256 * 1024 * 1024
-"""Octets that are read away of a client that goes on sending after it was refused."""
 
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 IDLE, ARRIVING, SERVING, ANSWERING, LISTENING, LEAVING, GONE = STATES = (
@@ -66,7 +64,7 @@ class Connection(Handler):
         self.message: Optional[Request] = None
         self.reserved = self.held = self._dropping = self._watched = 0
         self._in = bytearray()
-        self._linger, self._lingered, self._cut_off, self.deadline = False, 0, 0.0, 0.0
+        self._linger, self._cut_off, self.deadline = False, 0.0, 0.0
         self._forget()
 
     def _forget(self) -> None:
@@ -126,10 +124,7 @@ class Connection(Handler):
         if not data:
             self._hear_the_end()
         elif self.state == LEAVING:
-            self._lingered += len(data)
             self.deadline = min(time.monotonic() + 1.0, self._cut_off)
-            if self._lingered > LINGER:
-                self.close()
         elif self.state != LISTENING:  # what a client sends on a stream that it listens to is passed over
             self._in += data
             if self.state != SERVING:
@@ -208,10 +203,7 @@ class Connection(Handler):
         elif self.head in server.slow or server.loop.crowded:
             server.loop.submit(self._work_slowly)
         else:
-            server.loop.inline(self._work, self._is_late)
-
-    def _is_late(self) -> None:
-        self.server.slow.add(self.head)
+            server.loop.inline(self._work, lambda: server.slow.add(self.head))
 
     # The body
 
@@ -279,21 +271,6 @@ class Connection(Handler):
         self.head = Head("", "", {})
         self.message = Request(bytes, self.head, None, self.server.endpoint, error)
         self._serve()
-
-    def _finish(self) -> None:
-        """Send the end of the answer."""
-        data, self._last = self._last, b""
-        try:
-            self.out.send(data, streaming=False)
-            self._next()
-        except OSError:
-            self.close()
-        except Exception:
-            self._fail()
-
-    def _fail(self) -> None:
-        self.server.handle_error(self.connection, self.client_address)
-        self.close()
 
     def _next(self) -> None:
         """The request is answered: leave, or wait for the next one, once the answer is taken."""
@@ -443,7 +420,7 @@ class Connection(Handler):
             return self._watch(WRITE)
         if not linger:
             return self.close()
-        self._lingered, self._cut_off = 0, time.monotonic() + self.server.limits.linger
+        self._cut_off = time.monotonic() + self.server.limits.linger
         self.deadline = min(time.monotonic() + 1.0, self._cut_off)
         self.server.room.release(self)
         self._watch(READ)

@@ -118,6 +118,21 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.server.handle_error(self.connection, self.client_address)
             return self.close
 
+    def _finish(self) -> None:
+        """Send what is left of the answer; on the loop."""
+        data, self._last = self._last, b""
+        try:
+            self.out.send(data, streaming=False)
+            self._next()
+        except OSError:
+            self.close()
+        except Exception:
+            self._fail()
+
+    def _fail(self) -> None:
+        self.server.handle_error(self.connection, self.client_address)
+        self.close()
+
     def _work_slowly(self) -> Then:
         whole, began = self._body is not None, time.perf_counter()
         then = self._work()
