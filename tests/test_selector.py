@@ -659,6 +659,17 @@ class Connections(Served):
         self.until(lambda: self.http.idle)
         self.assertEqual([each._last for each in self.http.open], [b""])
 
+    def test_nothing_is_bound_where_a_bound_cannot_be_used(self):
+        class Binding(HTTPServer):
+            def server_bind(self):
+                bound.append(self)
+                super().server_bind()
+
+        bound = []
+        with self.assertRaises(TypeError):
+            Binding(Server("s", "1"), port=0, limits=Limits(idle="soon"))
+        self.assertEqual(bound, [])
+
     def test_it_may_be_made_before_a_fork_and_stopped_by_two_at_once(self):
         http = HTTPServer(Server("s", "1"), port=0)
         self.assertFalse(hasattr(http.loop, "selector"))

@@ -93,13 +93,14 @@ class HTTPServer(http.server.HTTPServer):
             self.address_family = socket.AF_INET6
         if self.unix is not None:
             self.address_family = unix_socket.family()
-        super().__init__((host.strip("[]"), port) if self.unix is None else self.unix, Connection)  # type: ignore[arg-type]
-        self.socket.setblocking(False)
         tick = min(0.25, keep_alive / 4, *(seconds / 4 for seconds in (self.limits.idle, self.limits.arrive,
                                                                       self.limits.write)))
         self.silence = keep_alive - tick  # a stream is silent for `keep_alive` at most
         self.loop = Loop(self.service_actions, max(tick, 0.005), self.limits.handlers)
         self.decoding = Decoding(self.loop)
+        address: Any = (host.strip("[]"), port) if self.unix is None else self.unix
+        super().__init__(address, Connection)  # the last that can fail, so that what is open is somebody's to close
+        self.socket.setblocking(False)
 
     def server_bind(self) -> None:
         """Bind without the name look-up that http.server makes, which can take seconds."""
