@@ -652,6 +652,22 @@ class Connections(Served):
                 self.assertEqual(client.response().status, status)
         self.assertEqual([known.let_in for known in self.http.heads.values()], [True, False, False])
 
+    def test_an_answer_does_not_wait_for_a_slow_call_that_came_with_it(self):
+        release = threading.Event()
+        self.addCleanup(release.set)
+        self.serve()
+        self.mcp.tool(name="hold")(lambda: str(release.wait(60)))
+        quick, slow = self.client(), self.client(60)
+        for client in (quick, slow):  # both are there by now
+            self.assertEqual(self.echo(client).status, 200)
+        self.http.loop.call_soon(lambda: time.sleep(0.1))
+        quick.request(message("tools/call", {"name": "echo", "arguments": {"text": "hi"}}))
+        slow.request(message("tools/call", {"name": "hold", "arguments": {}}))
+        self.assertEqual(quick.response().status, 200)
+        self.assertFalse(release.is_set())
+        release.set()
+        self.assertEqual(slow.response().status, 200)
+
     def test_of_an_answer_that_is_sent_nothing_is_held(self):
         self.serve()
         client = self.client()
