@@ -15,7 +15,7 @@ Implements, rung by rung, the ids that the table names.
 
 from __future__ import annotations
 
-from typing import Any, Callable, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Iterable, NamedTuple, Optional, Tuple
 
 from .base.errors import (
     HeaderMismatch,
@@ -206,12 +206,12 @@ def version(request: Request, state: State) -> None:
     A client of another era names its version in the header alone: it is told the served ones, by which it can go on,
     before it is told what its `_meta` lacks. Sets meta and version.
     """
-    fields = request.params.get("_meta")
+    head, fields = request.head, request.params.get("_meta")
     named = fields.get(PROTOCOL_VERSION) if isinstance(fields, dict) else None
-    header = None if request.head is None else request.head.headers.get(HEADER)
-    if request.head is not None and not header:
+    header = None if head is None else head.headers.get(HEADER)
+    if head is not None and not header:
         raise HeaderMismatch("Header mismatch: MCP-Protocol-Version header is required")
-    if request.head is not None and HEADER in request.head.repeated:
+    if head is not None and HEADER in head.repeated:
         raise HeaderMismatch("Header mismatch: MCP-Protocol-Version header is repeated")
     if header is not None and header not in state.versions and not isinstance(named, str):
         raise UnsupportedProtocolVersion(header, state.versions)
@@ -234,7 +234,7 @@ def meta(request: Request, state: State) -> None:
     if not isinstance(capabilities, dict):
         raise InvalidParams(f"Invalid params: params._meta.{CLIENT_CAPABILITIES} is required and must be an object")
     for name in OBJECTS:
-        if not isinstance(capabilities.get(name, {}), dict):
+        if name in capabilities and not isinstance(capabilities[name], dict):
             raise malformed(f"{CLIENT_CAPABILITIES}.{name}", "an object")
     request.capabilities = capabilities
     if CLIENT_INFO in fields:
@@ -391,30 +391,35 @@ ASIDE = Rung(
     "basic/authorization/authorization-server-discovery#protected-resource-metadata-discovery-requirements", (), True,
     False, None)
 
-_STDIO = tuple(rung for rung in LADDER if not rung.http)
+Step = Tuple[str, Any, bool]
 
 
-def rungs_of(request: Request) -> Tuple[Rung, ...]:
-    """The rungs that a request has to climb, by where it came from and, as soon as that is known, by its era."""
-    if request.legacy:
-        return LEGACY
-    return _STDIO if request.head is None else LADDER
+def _steps(rungs: Iterable[Rung]) -> Tuple[Step, ...]:
+    """What `climb` needs of each rung: name, check, notifications."""
+    return tuple((rung.name, rung.check, rung.notifications) for rung in rungs)
+
+
+_HTTP, _STDIO, _BEFORE = _steps(LADDER), _steps(rung for rung in LADDER if not rung.http), _steps(LEGACY)
+_INSIDE = _HTTP[[name for name, _, _ in _HTTP].index("framing"):]
 
 
 def climb(request: Request, state: State) -> None:
     """Ask `request` everything. Raises what the first refusing rung raises; `request.rung` is how far it came.
 
-    Called again for a request whose body was not there yet, it goes on from that rung.
+    Called again for a request whose body was not there yet, it goes on from that rung. What is asked of the head alone
+    is asked once of those that are the same to the octet, unless a token has to be good each time.
     """
-    rungs: Any = LADDER if request.head is not None and not request.legacy else rungs_of(request)
+    rungs = _BEFORE if request.legacy else _STDIO if request.head is None else _HTTP
     if request.rung:
-        rungs = rungs[[rung.name for rung in rungs].index(request.rung):]
-    for rung in rungs:
-        if request.method and request.id is None and not rung.notifications:
+        rungs = rungs[[name for name, _, _ in rungs].index(request.rung):]
+    elif request.let_in and state.auth is None:
+        rungs = _INSIDE
+    for name, check, notifications in rungs:
+        if not notifications and request.id is None and request.method:
             return
-        request.rung = rung.name
-        rung.check(request, state)
-        if request.legacy and rungs is not LEGACY:
+        request.rung = name
+        check(request, state)
+        if request.legacy and rungs is not _BEFORE:
             request.rung = ""
             return climb(request, state)
     request.rung = SERVED.name if request.legacy else HANDLER.name
@@ -422,8 +427,8 @@ def climb(request: Request, state: State) -> None:
 
 def passed(request: Request) -> Tuple[str, ...]:
     """The names of all that a request had to climb, or would have, with what lies beyond."""
+    names = [name for name, _, _ in (_STDIO if request.head is None else _HTTP)]
     if not request.legacy:
-        return (*(rung.name for rung in rungs_of(request)), HANDLER.name)
+        return (*names, HANDLER.name)
     until = "era" if request.head is None or request.head.method == "POST" else "accept"
-    names = [rung.name for rung in (_STDIO if request.head is None else LADDER)]
     return (*names[:names.index(until) + 1], *(rung.name for rung in LEGACY), SERVED.name)

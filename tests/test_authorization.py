@@ -94,6 +94,12 @@ class Tokens(unittest.TestCase):
             with self.subTest(authorization=value):
                 self.assertEqual(self.challenge({"authorization": value}), bare)
 
+    def test_a_head_that_was_let_in_before_is_asked_for_its_token_again(self) -> None:
+        body = message("tools/list")
+        request = Request(lambda: json.dumps(body).encode(), Head("POST", "/mcp", headers(body, content_length="9")),
+                          endpoint=Endpoint(), let_in=True)
+        self.assertEqual(self.server.handle(request).status, 401)
+
     @proves("AUTH-46..49", "AUTH-51", "AUTH-52", "AUTHSEC-04", "AUTHSEC-30", "AUTHSEC-32..34")
     def test_what_is_wrong_with_a_token_is_not_told(self) -> None:
         for token in ("unknown", "late", "early", "elsewhere", "slashed", "unbound", "misissued", "anonymous",

@@ -19,7 +19,7 @@ from .bench.report import Figures
 from .bench.request import BODY, TEXT, fault, wire
 from .bench.server import server
 
-CALLS = 56
+CALLS = 55
 
 PRINTED = """Running 5s test @ http://127.0.0.1:40000/mcp
   1 threads and 16 connections

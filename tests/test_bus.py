@@ -155,6 +155,23 @@ class Unix(unittest.TestCase):
         self.addCleanup(bus.close)
         return bus
 
+    def test_where_nobody_can_read_nothing_is_left_open(self):
+        bus, made = self.made(), []
+
+        class Kept(socket.socket):
+            def __init__(self, *given):
+                super().__init__(*given)
+                made.append(self)
+        for module, name in ((os, "chmod"), (threading.Thread, "start")):
+            with self.subTest(name), mock.patch.object(module, name, side_effect=OSError), \
+                    mock.patch.object(socket, "socket", Kept), self.assertRaises(OSError):
+                bus.subscribe(print)
+        self.assertEqual([each.fileno() for each in made], [-1, -1])
+        self.assertEqual(os.listdir(self.path), [])
+        _, await_ = self.heard(bus)
+        bus.publish(b"x")
+        await_(1)
+
     def heard(self, made):
         """What it hears, as a list, and a condition to wait on for it."""
         got, came = [], threading.Condition()

@@ -11,12 +11,12 @@ import time
 import unittest
 from unittest import mock
 
-from mcp_ref import Server
+from mcp_ref import Server, serve
 from mcp_ref.lib.http1 import Head
 from mcp_ref.transports.bounds import COUNTED, MAX_SLOW, Room, Slow
-from mcp_ref.transports.connection import MAX_HEAD, Connection
+from mcp_ref.transports.connection import MAX_HEAD, READ, Connection
 from mcp_ref.transports.http_server import HTTPServer, Limits
-from mcp_ref.transports.loop import Loop
+from mcp_ref.transports.loop import TOGETHER, Loop
 from mcp_ref.transports.outgoing import Outgoing
 
 from .support import RawClient, message
@@ -90,6 +90,41 @@ class Turns(unittest.TestCase):
         self.assertEqual(self.got(), "another")
         self.release.set()
         self.assertEqual(self.got(), "then", "what follows belongs to the thread that has the loop")
+
+    def test_without_a_thread_nothing_is_left_open(self):
+        loop = Loop(lambda: None)
+        with mock.patch.object(threading.Thread, "start", side_effect=RuntimeError), self.assertRaises(RuntimeError):
+            loop.start()
+        self.assertFalse(loop.started)
+        self.assertEqual((loop._wake_in.fileno(), loop._wake_out.fileno()), (-1, -1))
+        loop.stop()
+
+    def ready(self, seconds):
+        """What is done, in order, where three sockets are ready at once, and each is looked at for so many seconds."""
+        pairs = [socket.socketpair() for _ in range(3)]
+        for ours, theirs in pairs:
+            self.addCleanup(ours.close)
+            self.addCleanup(theirs.close)
+            theirs.send(b"x")
+
+        def look(ours):
+            ours.recv(1)
+            time.sleep(seconds)
+            self.done.put("event")
+            self.loop.call_soon(lambda: self.done.put("then"))
+
+        def register():
+            for ours, _ in pairs:
+                self.loop.selector.register(ours, READ, lambda _events, ours=ours: look(ours))
+        self.loop.call_soon(register)
+        return [self.got() for _ in range(6)]
+
+    def test_what_follows_is_done_together(self):
+        with mock.patch("mcp_ref.transports.loop.TOGETHER", 10.0):
+            self.assertEqual(self.ready(0), ["event"] * 3 + ["then"] * 3)
+
+    def test_what_follows_does_not_wait_for_what_takes_long(self):
+        self.assertEqual(self.ready(2 * TOGETHER), ["event", "then"] * 3)
 
     def test_so_many_at_once_and_no_more(self):
         for _ in range(5):
@@ -574,6 +609,20 @@ class Connections(Served):
         self.assertEqual(client.response().status, 406)
         self.assertEqual(self.echo(client).status, 200)
 
+    def test_a_method_of_a_subclass_may_do_something_before_or_after(self):
+        class Counting(Connection):
+            def do_POST(self):
+                super().do_POST()
+                done.append(self.command)
+
+        done = []
+        self.serve()
+        self.http.RequestHandlerClass = Counting
+        client = self.client()
+        for _ in range(2):
+            self.assertEqual(self.echo(client).status, 200)
+        self.assertEqual(done, ["POST"] * 2)
+
     def test_heads_with_credentials_are_not_remembered(self):
         self.serve()
         client = self.client()
@@ -581,6 +630,61 @@ class Connections(Served):
             client.send(f"GET /mcp HTTP/1.1\r\nHost: localhost\r\n{name}: secret\r\n\r\n".encode())
             client.response()
         self.assertEqual([b"X-Other" in head for head in self.http.heads], [True])
+
+    def test_what_let_a_head_in_is_not_asked_of_it_again_and_all_else_is(self):
+        self.serve()
+        client, body = self.client(), message("tools/call", {"name": "echo", "arguments": {"text": "hi"}})
+        good = client.octets(body)
+        rungs = []
+        tell = serve._tell
+
+        def told(state, request, *rest):
+            rungs.append((request.let_in, request.rung))
+            tell(state, request, *rest)
+        with mock.patch.object(serve, "_tell", told):
+            for octets, status in ((good, 200), (good, 200), (good.replace(b'"echo"', b'"Echo"'), 400), (good, 200)):
+                client.send(octets)
+                self.assertEqual(client.response().status, status)
+        self.assertEqual(rungs, [(False, "handler"), (True, "handler"), (True, "mirrors"), (True, "handler")])
+        for more, status in (({"host": "evil.example"}, 403), ({"accept": "text/html"}, 406)):
+            for _ in range(2):
+                client.request(body, **more)
+                self.assertEqual(client.response().status, status)
+        self.assertEqual([known.let_in for known in self.http.heads.values()], [True, False, False])
+
+    def test_an_answer_does_not_wait_for_a_slow_call_that_came_with_it(self):
+        release = threading.Event()
+        self.addCleanup(release.set)
+        self.serve()
+        self.mcp.tool(name="hold")(lambda: str(release.wait(60)))
+        quick, slow = self.client(), self.client(60)
+        for client in (quick, slow):  # both are there by now
+            self.assertEqual(self.echo(client).status, 200)
+        self.http.loop.call_soon(lambda: time.sleep(0.1))
+        quick.request(message("tools/call", {"name": "echo", "arguments": {"text": "hi"}}))
+        slow.request(message("tools/call", {"name": "hold", "arguments": {}}))
+        self.assertEqual(quick.response().status, 200)
+        self.assertFalse(release.is_set())
+        release.set()
+        self.assertEqual(slow.response().status, 200)
+
+    def test_of_an_answer_that_is_sent_nothing_is_held(self):
+        self.serve()
+        client = self.client()
+        self.assertEqual(self.echo(client).status, 200)
+        self.until(lambda: self.http.idle)
+        self.assertEqual([each._last for each in self.http.open], [b""])
+
+    def test_nothing_is_bound_where_a_bound_cannot_be_used(self):
+        class Binding(HTTPServer):
+            def server_bind(self):
+                bound.append(self)
+                super().server_bind()
+
+        bound = []
+        with self.assertRaises(TypeError):
+            Binding(Server("s", "1"), port=0, limits=Limits(idle="soon"))
+        self.assertEqual(bound, [])
 
     def test_it_may_be_made_before_a_fork_and_stopped_by_two_at_once(self):
         http = HTTPServer(Server("s", "1"), port=0)

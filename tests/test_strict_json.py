@@ -4,6 +4,7 @@ import unittest
 from unittest import mock
 
 from mcp_ref import Server, ToolResult
+from mcp_ref.lib import strict_json
 from mcp_ref.lib import text as texts
 from mcp_ref.lib.strict_json import MAX_DEPTH, MAX_NUMBER, NotJson, decode, encode
 from mcp_ref.lib.text import shown
@@ -20,6 +21,29 @@ class Json(Timed):
     def test_a_repeated_name_is_found_at_once_among_many(self):
         members = b",".join(b'"%d":0' % number for number in range(199_000))
         self.assertIn('"z" is repeated', self.refused(b"{" + members + b',"z":0,"z":0}'))
+
+    def test_what_is_looked_over_afterwards_is_read_alike(self):
+        for text in ('{"a":1,"b":{"a":":"}}', ' [1, -0.5e3, "x", null, true, {}] ', '"a:b"', '{"a" :1,"a":2}',
+                     '{"a":1,"b":{"c":1,"c":1}}', '{"a" : 1, "\\u003a": 1, "a": 1}', '{"\\u0061":1,"a":2}', "[NaN]",
+                     "[-Infinity]", "1e999", "[1,]", "[01]", '{"a":"\n"}', "", "{", '["\\ud800"]', '{"a\\\\":1}'):
+            with self.subTest(text):
+                self.assertEqual(self.outcome(strict_json._looked_over, text),
+                                 self.outcome(strict_json._decoder.decode, text))
+
+    def test_what_is_written_is_what_json_writes(self):
+        loop = []
+        loop.append({"loop": loop})
+        for value in (1, 0.5, "é😀\n", None, True, [], {}, (1, [2]), {"a": {"b": None}}, {1: 2, None: 3},
+                      float("nan"), [float("inf")], {(1,): 2}, [object()], loop):
+            with self.subTest(repr(value)):
+                self.assertEqual(self.outcome(lambda value: encode(value).decode(), value),
+                                 self.outcome(strict_json._encoder.encode, value))
+
+    def outcome(self, read, text):
+        try:
+            return repr(read(text))
+        except (TypeError, ValueError) as error:
+            return type(error), str(error)
 
     def test_a_string_without_an_end_costs_no_more_than_its_length(self):
         for text in (b'\\"' * 500_000, b'\\\\\\"' * 300_000, b'"' * 1_000_001, b"\\" * 1_000_000):

@@ -127,6 +127,9 @@ def stamped(result: Dict[str, Any], server_info: Mapping[str, Any]) -> Dict[str,
     Raises ValueError for a key that is none (META-02).
     """
     fields = {SERVER_INFO: server_info}
-    fields.update(checked_meta(result.get("_meta")) or {})
+    own = result.get("_meta")
+    if own:
+        checked_meta(own)
+        fields.update(own)
     result["_meta"] = fields
     return result

@@ -41,6 +41,7 @@ class Request:
     fault: what the transport refuses it with where there is no request to speak of; the octets rung raises it.
     peer: on a connection that lasts, as stdio's, the base.peer.Peer at its other end; None on HTTP.
     later: has work done soon, by a thread of the transport's; at once and in this thread where it has none to give.
+    let_in: whether the rungs that ask the head alone have let one of the very same octets in.
     stream: on HTTP, turns the response into an event stream that a Stream feeds from now on, although the handler has
         not ended; the Answer that comes then is not sent. None elsewhere.
 
@@ -55,8 +56,8 @@ class Request:
     """
 
     __slots__ = ("head", "read_body", "notify", "id", "method", "params", "meta", "version", "capabilities",
-                 "principal", "rung", "round", "cancelled", "endpoint", "fault", "peer", "later", "stream", "outlives",
-                 "legacy", "session", "outlet", "message", "progress")
+                 "principal", "rung", "round", "cancelled", "endpoint", "fault", "peer", "later", "stream", "let_in",
+                 "outlives", "legacy", "session", "outlet", "message", "progress")
 
     def __init__(
         self,
@@ -68,6 +69,7 @@ class Request:
         peer: Optional[Any] = None,
         later: Optional[Callable[[Callable[[], None]], None]] = None,
         stream: Optional[Callable[[Any], None]] = None,
+        let_in: bool = False,
     ) -> None:
         self.head = head
         self.read_body = read_body
@@ -77,6 +79,7 @@ class Request:
         self.peer = peer
         self.later = later or _at_once
         self.stream = stream
+        self.let_in = let_in
         self.outlives = self.legacy = False
         self.session: Any = None
         self.outlet: Any = None

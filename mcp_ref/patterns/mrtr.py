@@ -26,8 +26,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NoReturn, Optional, Tuple
 
 from ..base.errors import InvalidParams, SchemaError
+from ..base.headers import NAMED_BY
 from ..base.log import log
 from ..base.meta import require_capabilities
+from ..base.request import Request
 from ..lib.strict_json import encode
 from ..lib.text import shown
 from ..lib.uri import is_uri, parsed, percent_decoded
@@ -266,31 +268,38 @@ def _form_answer(where: str, params: Mapping[str, Any], answer: Mapping[str, Any
 class Round:
     """One attempt at a request, and what is known from the attempts before it.
 
-    number: 0 for the first attempt. state: the handler's own, from `InputRequired.request_state`. unasked: whether an
-    answer counts that no state shows asked. Raises InvalidParams for a requestState that is not ours for this claim,
-    and for answers that their questions cannot have.
+    number: 0 for the first attempt. state: the handler's own, from `InputRequired.request_state`. principal, audience:
+    as of the Claim that states are bound to. unasked: whether an answer counts that no state shows asked.
+
+    Raises InvalidParams for a requestState that is not ours for this claim, and for answers that their questions cannot
+    have.
     """
 
-    def __init__(self, params: Mapping[str, Any], sealer: StateSealer, claim: Claim, unasked: bool = False) -> None:
-        self._sealer, self._claim, self._unasked = sealer, claim, unasked
+    def __init__(self, request: Request, sealer: StateSealer, principal: str, audience: str,
+                 unasked: bool = False) -> None:
+        self._request, self._sealer, self._unasked = request, sealer, unasked
+        self._principal, self._audience = principal, audience
         self.number = 0
         self.state: Any = None
         self._gathered: Dict[str, List[Any]] = {}  # key to the digest of the question and its answer
         self._asking: Dict[str, List[Any]] = {}  # key to the digest of the question in this attempt, and how often
         self._repeats: Dict[str, int] = {}  # digest of a question to how often this attempt asked it without a key
         self.open: Dict[str, Any] = {}  # the questions of this attempt that have no answer
-        asked: Dict[str, Any] = {}
-        given = params.get("inputResponses")
+        given, token = request.params.get("inputResponses"), request.params.get("requestState")
         if given is not None and not isinstance(given, dict):
             raise InvalidParams("Invalid params: inputResponses must be an object")
         self._given: Dict[str, Any] = given or {}
-        token = params.get("requestState")
         self._stateless = token is None
         if token is not None:
-            self.number, self._gathered, asked, self.state = sealer.open(token, claim)
-        for key, request in asked.items():
-            if key in self._given:
-                self._gather(key, request)
+            self.number, self._gathered, asked, self.state = sealer.open(token, self._claim())
+            for key, question in asked.items():
+                if key in self._given:
+                    self._gather(key, question)
+
+    def _claim(self) -> Claim:
+        method, params = self._request.method, self._request.params
+        target = params[NAMED_BY[method]] if method in NAMED_BY else ""
+        return Claim(self._principal, method, target, params.get("arguments", {}), self._audience)
 
     def _gather(self, key: str, request: Mapping[str, Any]) -> None:
         """Take the answer that this request brings, unless it is incomplete."""
@@ -384,7 +393,7 @@ class Round:
             state = self.state  # which `ctx.elicit` and its like, asking in between, say nothing of
         content = [self.number + 1, gathered, requests, state]
         result: Dict[str, Any] = {"resultType": "input_required",
-                                  "requestState": self._sealer.seal(self._claim, content)}
+                                  "requestState": self._sealer.seal(self._claim(), content)}
         if requests:
             result["inputRequests"] = requests
         return result

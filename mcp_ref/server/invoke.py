@@ -12,7 +12,6 @@ from ..base.log import log
 from ..base.request import Request
 from ..patterns import mrtr
 from ..patterns.notifications import Cancelled
-from ..patterns.state_sealer import Claim
 from .context import Context
 from .state import State
 
@@ -32,10 +31,7 @@ def run(state: State, request: Request, handler: Callable[[Context], Any], unask
     is what asks with a method that cannot (MRTR-04), an error that a handler got from a peer of its own, which says
     nothing of this request, and a cancellation that is none.
     """
-    member = NAMED_BY.get(request.method)
-    target = "" if member is None else request.params[member]
-    claim = Claim(principal_name(request), request.method, target, request.params.get("arguments", {}), state.name)
-    attempt = mrtr.Round(request.params, state.state_sealer, claim, unasked)
+    attempt = mrtr.Round(request, state.state_sealer, principal_name(request), state.name, unasked)
     request.round = attempt.number + 1
     context = Context(request, attempt, state.logging)
     try:
@@ -65,7 +61,8 @@ def run(state: State, request: Request, handler: Callable[[Context], Any], unask
         if value is None:
             if not attempt.open or hasattr(error, "exceptions"):
                 raise
-            log.info("%s ended with %s while a question is open, which is asked", target, type(error).__name__)
+            called = request.params.get(NAMED_BY.get(request.method, ""), "")
+            log.info("%s ended with %s while a question is open, which is asked", called, type(error).__name__)
             value = mrtr.InputRequired(attempt.open)
     finally:
         context.close()

@@ -103,12 +103,18 @@ class UnixBus:
         if self._own is not None:
             self._own.close()  # this process's share of what the one that forked it reads
         own = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        own.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 * MAX_MESSAGE)
         place = os.path.join(self.path, f"mcp-{os.getpid()}-{secrets.token_hex(4)}")
-        own.bind(place)
-        os.chmod(place, 0o600)
         self._own, self._pid = own, os.getpid()
-        threading.Thread(target=self._read, args=(own,), name="mcp-bus", daemon=True).start()
+        try:
+            own.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 * MAX_MESSAGE)
+            own.bind(place)
+            os.chmod(place, 0o600)
+            threading.Thread(target=self._read, args=(own,), name="mcp-bus", daemon=True).start()
+        except BaseException:  # nobody reads there
+            self._own, self._pid = None, 0
+            own.close()
+            _forget(place)
+            raise
 
     def close(self) -> None:
         """Hear nothing any more; what is published goes out all the same."""

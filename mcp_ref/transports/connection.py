@@ -26,7 +26,6 @@ from __future__ import annotations
 import selectors
 import socket
 import time
-from functools import partial
 from typing import Any, Optional
 
 from ..base.errors import HTTPError, refusal
@@ -42,8 +41,6 @@ MUCH = 256 * 1024
 """Octets that are read at once of a large body."""
 EARLY = 4 * 1024
 """Octets that are read at once while a request is served, and beyond which no more are."""
-LINGER = 256 * 1024 * 1024
-"""Octets that are read away of a client that goes on sending after it was refused."""
 
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 IDLE, ARRIVING, SERVING, ANSWERING, LISTENING, LEAVING, GONE = STATES = (
@@ -61,13 +58,13 @@ class Connection(Handler):
         if self.server.unix is None:
             self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
         self.out = Outgoing(self.connection, self._on_rest)
-        self.close_connection = False
+        self.close_connection = self._let_in = False
         self.state = ARRIVING
         self.since = time.monotonic()
         self.message: Optional[Request] = None
         self.reserved = self.held = self._dropping = self._watched = 0
         self._in = bytearray()
-        self._linger, self._lingered, self._cut_off, self.deadline = False, 0, 0.0, 0.0
+        self._linger, self._cut_off, self.deadline = False, 0.0, 0.0
         self._forget()
 
     def _forget(self) -> None:
@@ -75,6 +72,7 @@ class Connection(Handler):
         self._body: Optional[bytes] = None
         self._fault: Optional[HTTPError] = None
         self._coming: Optional[Body] = None
+        self._last = b""
         self._unread = self._feeding = self._starved = self._waited = self._turned = False
         self._subscription: Any = None  # a Subscription, or what else is read like one
 
@@ -114,8 +112,7 @@ class Connection(Handler):
             if events & self._watched & READ:
                 self._read()
         except Exception:
-            self.server.handle_error(self.connection, self.client_address)
-            self.close()
+            self._fail()
 
     def _read(self) -> None:
         try:
@@ -127,10 +124,7 @@ class Connection(Handler):
         if not data:
             self._hear_the_end()
         elif self.state == LEAVING:
-            self._lingered += len(data)
             self.deadline = min(time.monotonic() + 1.0, self._cut_off)
-            if self._lingered > LINGER:
-                self.close()
         elif self.state != LISTENING:  # what a client sends on a stream that it listens to is passed over
             self._in += data
             if self.state != SERVING:
@@ -163,7 +157,7 @@ class Connection(Handler):
             count = min(self._dropping, len(self._in))
             del self._in[:count]
             self._dropping -= count
-        while self._in[:1] and self._in[0] in b"\r\n":
+        while self._in.startswith((b"\r", b"\n")):
             del self._in[:1]
         end = self._in.find(b"\r\n\r\n", 0, MAX_HEAD)
         if end >= 0:
@@ -189,18 +183,15 @@ class Connection(Handler):
         """Take the head that is there, and hand the request to the method of its name, `do_POST` for example."""
         if not self.parse_request():
             return
-        length = self.head.headers.get("content-length", "")
-        if length.isdecimal() and len(length) < 6 and int(length) <= len(self._in) and \
-                "transfer-encoding" not in self.head.headers:
-            size = int(length)
-            self._body = bytes(self._in[:size])
-            del self._in[:size]
+        if 0 <= self._length <= len(self._in):
+            self._body = bytes(self._in[:self._length])
+            del self._in[:self._length]
         else:
             self._begin_to_arrive()
         if self._in or self.held:
             self.server.room.hold(self, len(self._in))
         self.message = Request(self._read_body, self.head, self._notify, self.server.endpoint, later=self._later,
-                               stream=self._turn)
+                               stream=self._turn, let_in=self._let_in)
         self._serve()
 
     def _serve(self) -> None:
@@ -212,7 +203,7 @@ class Connection(Handler):
         elif self.head in server.slow or server.loop.crowded:
             server.loop.submit(self._work_slowly)
         else:
-            server.loop.inline(self._work, partial(server.slow.add, self.head))
+            server.loop.inline(self._work, lambda: server.slow.add(self.head))
 
     # The body
 
@@ -277,7 +268,7 @@ class Connection(Handler):
             self._fault = error
             return self._serve()
         self._coming, self._body, self._unread = None, b"", True
-        self.head, self.command = Head("", "", {}), ""
+        self.head = Head("", "", {})
         self.message = Request(bytes, self.head, None, self.server.endpoint, error)
         self._serve()
 
@@ -285,6 +276,11 @@ class Connection(Handler):
         """The request is answered: leave, or wait for the next one, once the answer is taken."""
         if self.state == GONE:
             return
+        if self._last:
+            self.server.loop.call_soon(self._finish)
+            return
+        if not self._let_in and self.message is not None and self.message.version and not self.message.legacy:
+            self._was_let_in()
         self.message = None
         linger = self._fault is not None or self._unread
         self._forget()
@@ -424,7 +420,7 @@ class Connection(Handler):
             return self._watch(WRITE)
         if not linger:
             return self.close()
-        self._lingered, self._cut_off = 0, time.monotonic() + self.server.limits.linger
+        self._cut_off = time.monotonic() + self.server.limits.linger
         self.deadline = min(time.monotonic() + 1.0, self._cut_off)
         self.server.room.release(self)
         self._watch(READ)

@@ -18,7 +18,7 @@ import http.server
 import io
 import time
 from functools import partial
-from typing import Any, Dict, Optional
+from typing import Any, Callable, Dict, NamedTuple, Optional
 
 from ..base.errors import HTTPError, refusal
 from ..base.log import log
@@ -35,17 +35,33 @@ MAX_KNOWN, MAX_KNOWN_HEAD = 256, 1024
 """How many heads are remembered, and octets of one."""
 
 
+class Known(NamedTuple):
+    """What a server remembers of a head.
+
+    closes: whether the connection ends with the answer. length: octets of the body, where that is plain and below
+    100,000; otherwise -1. let_in: as of Request.
+    """
+
+    head: Head
+    closes: bool
+    length: int
+    let_in: bool
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     """A request as http.server has it, and the ways to answer it.
 
-    head: of the request. message: the request as the core has it. out: what is on its way to the client. _body: None
-    until it is whole. _fault: why it never will be. _dropping: octets of a body that nobody wants, to be read away.
-    _unread: whether the client may still be sending what nobody reads. _turned: whether the response became a stream.
+    head: of the request; _length, _let_in: as of Known. message: the request as the core has it. out: what is on its
+    way to the client. _body: None until it is whole. _fault: why it never will be. _dropping: octets of a body that
+    nobody wants, to be read away. _unread: whether the client may still be sending what nobody reads. _turned: whether
+    the response became a stream. _last: the end of the answer, where it is still to be sent.
     """
 
     server: Any  # the HTTPServer, whose module knows this one
     protocol_version = "HTTP/1.1"
     head: Head
+    _length: int
+    _let_in: bool
     out: Outgoing
     message: Optional[Request]
     _body: Optional[bytes]
@@ -53,38 +69,69 @@ class Handler(http.server.BaseHTTPRequestHandler):
     _dropping: int
     _unread: bool
     _turned: bool
+    _last: bytes
     raw_requestline: bytes
 
+    _refuse: Callable[[HTTPError], None]  # these are the Connection's, on the loop
+    _listen: Callable[[Any], None]
+    _await_body: Then
+    _next: Then
+    close: Then
+
     def parse_request(self) -> bool:
-        """Set `head`, `command`, `path` and `request_version` from the head's octets; whether they are good."""
-        raw, known = self.raw_requestline, self.server.heads
-        head = known.get(raw)
-        if head is None:
+        """Set `head`, and what follows from it, from the head's octets; whether they are good."""
+        known = self.server.heads.get(self.raw_requestline)
+        if known is None:
             try:
-                head = parse_head(raw)
+                known = self._learned(parse_head(self.raw_requestline))
             except Malformed as error:
                 self._refuse(refusal(400, "bad request", str(error)))
                 return False
             except TooMuch as error:
                 self._refuse(refusal(431, "request header fields too large", str(error)))
                 return False
-            if len(raw) <= MAX_KNOWN_HEAD and CREDENTIALS.isdisjoint(head.headers):
-                if len(known) >= MAX_KNOWN:
-                    del known[next(iter(known))]
-                known[raw] = head  # clients repeat themselves
-        self.head = head
-        self.command, self.path = head.method, head.target
-        self.request_version = "HTTP/1.1" if head.persistent else "HTTP/1.0"
-        self.close_connection = not head.persistent or "close" in head.headers.get("connection", "").lower()
+        self.head, self.close_connection, self._length, self._let_in = known
         return True
+
+    def _learned(self, head: Head) -> Known:
+        """What follows from a head, remembered unless it is large or secret: clients repeat themselves."""
+        headers, heads, length = head.headers, self.server.heads, head.headers.get("content-length", "")
+        plain = length.isdecimal() and len(length) < 6 and "transfer-encoding" not in headers
+        closes = not head.persistent or "close" in headers.get("connection", "").lower()
+        known = Known(head, closes, int(length) if plain else -1, False)
+        if len(self.raw_requestline) <= MAX_KNOWN_HEAD and CREDENTIALS.isdisjoint(headers):
+            if len(heads) >= MAX_KNOWN:
+                del heads[next(iter(heads))]
+            heads[self.raw_requestline] = known
+        return known
+
+    def _was_let_in(self) -> None:
+        known = self.server.heads.get(self.raw_requestline)
+        if known is not None:
+            self.server.heads[self.raw_requestline] = known._replace(let_in=True)
 
     def _work(self) -> Then:
         """Serve the request, on any thread; what the loop is to do then."""
         try:
-            return getattr(self, "do_" + self.command, self.do_POST)() or self._next
+            return getattr(self, "do_" + self.head.method, self.do_POST)() or self._next
         except BaseException:  # what a method of a subclass raises ends its connection, not a thread
             self.server.handle_error(self.connection, self.client_address)
             return self.close
+
+    def _finish(self) -> None:
+        """Send what is left of the answer; on the loop."""
+        data, self._last = self._last, b""
+        try:
+            self.out.send(data, streaming=False)
+            self._next()
+        except OSError:
+            self.close()
+        except Exception:
+            self._fail()
+
+    def _fail(self) -> None:
+        self.server.handle_error(self.connection, self.client_address)
+        self.close()
 
     def _work_slowly(self) -> Then:
         whole, began = self._body is not None, time.perf_counter()
@@ -113,34 +160,20 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return partial(self._listen, answer.stream)
         if self._body is None:
             self._settle()
+        data = self._octets(answer)
+        if self.server.loop.leads():
+            self._last = data  # it leaves with those of other requests
+            return None
         try:
-            self._answer(answer)
+            self.out.send(data, streaming=False)
         except OSError:
             return self.close
         return None
 
     do_GET = do_HEAD = do_OPTIONS = do_DELETE = do_POST  # the core knows which of them are messages
 
-    # What a connection does then, on the loop
-
-    def _refuse(self, error: HTTPError) -> None:
-        raise NotImplementedError
-
-    def _await_body(self) -> None:
-        raise NotImplementedError
-
-    def _listen(self, subscription: Any) -> None:
-        raise NotImplementedError
-
     def _wait(self) -> None:
         """What the stream needs comes by itself."""
-
-    def _next(self) -> None:
-        raise NotImplementedError
-
-    def close(self) -> None:
-        """End the connection."""
-        raise NotImplementedError
 
     # Answering, from any thread
 
@@ -162,13 +195,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         else:
             self._dropping = int(length)
 
-    def _answer(self, answer: Answer) -> None:
+    def _octets(self, answer: Answer) -> bytes:
         if self.out.streaming:
             last = b"0\r\n\r\n" if self.head.persistent else b""
-            return self.out.send(self._chunk(sse.event(answer.body)) + last, streaming=False)
+            return self._chunk(sse.event(answer.body)) + last
         if self.server.stopping:
             self.close_connection = True
-        self.out.send(octets(answer, self.close_connection, self._exposed(), self.head.method == "HEAD"))
+        return octets(answer, self.close_connection, self._exposed(), self.head.method == "HEAD")
 
     def _exposed(self) -> bytes:
         return fields(self.server.endpoint.exposed(self.head)) if "origin" in self.head.headers else b""
@@ -210,6 +243,21 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return b"%x\r\n%s\r\n" % (len(data), data) if self.head.persistent else data
 
     # For methods of a subclass
+
+    @property
+    def command(self) -> str:  # type: ignore[override]
+        """The method of the request."""
+        return self.head.method
+
+    @property
+    def path(self) -> str:  # type: ignore[override]
+        """The target of the request."""
+        return self.head.target
+
+    @property
+    def request_version(self) -> str:  # type: ignore[override]
+        """HTTP/1.1 or HTTP/1.0."""
+        return "HTTP/1.1" if self.head.persistent else "HTTP/1.0"
 
     @property
     def requestline(self) -> str:  # type: ignore[override]

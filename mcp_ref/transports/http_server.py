@@ -33,12 +33,12 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 from ..base.errors import refusal
 from ..base.log import log
 from ..base.request import Answer, Serving
-from ..lib.http1 import Head
 from ..lib.uri import percent_encoded
 from . import unix_socket
 from .bounds import Decoding, Limits, Room, Slow
 from .connection import ANSWERING, ARRIVING, IDLE, LEAVING, LISTENING, READ, SERVING, STATES, Connection
 from .endpoint import Endpoint
+from .handler import Known
 from .loop import IN_A_ROW, Loop
 from .outgoing import octets
 from .process import wait_for_signal
@@ -83,7 +83,7 @@ class HTTPServer(http.server.HTTPServer):
         self.abandoned: List[Connection] = []  # whose handlers did not end in the grace period
         self.states: Dict[str, Dict[Connection, None]] = {state: {} for state in STATES}  # each in order of entering
         self.idle, self.listening = self.states[IDLE], self.states[LISTENING]
-        self.heads: Dict[bytes, Head] = {}
+        self.heads: Dict[bytes, Known] = {}
         self.room = Room(self.limits.bodies)
         self.slow = Slow()
         self._lingering: List[Tuple[float, socket.socket]] = []
@@ -93,13 +93,14 @@ class HTTPServer(http.server.HTTPServer):
             self.address_family = socket.AF_INET6
         if self.unix is not None:
             self.address_family = unix_socket.family()
-        super().__init__((host.strip("[]"), port) if self.unix is None else self.unix, Connection)  # type: ignore[arg-type]
-        self.socket.setblocking(False)
         tick = min(0.25, keep_alive / 4, *(seconds / 4 for seconds in (self.limits.idle, self.limits.arrive,
                                                                       self.limits.write)))
         self.silence = keep_alive - tick  # a stream is silent for `keep_alive` at most
         self.loop = Loop(self.service_actions, max(tick, 0.005), self.limits.handlers)
         self.decoding = Decoding(self.loop)
+        address: Any = (host.strip("[]"), port) if self.unix is None else self.unix
+        super().__init__(address, Connection)  # the last that can fail, so that what is open is somebody's to close
+        self.socket.setblocking(False)
 
     def server_bind(self) -> None:
         """Bind without the name look-up that http.server makes, which can take seconds."""

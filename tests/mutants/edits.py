@@ -19,14 +19,15 @@ LADDER: Edits = [
     ("    if named not in state.versions:", "    if named not in (*state.versions, 'banana'):"),
     (' if method == "tools/call" else None', " if False else None"),
     ("if request.method not in state.methods:", "if False:"),
-    ("if request.method and request.id is None and not rung.notifications:", "if False:"),
-    ("        request.rung = rung.name", "        request.rung = 'door'"),
+    ("if not notifications and request.id is None and request.method:", "if False:"),
+    ("        request.rung = name", "        request.rung = 'door'"),
     ("if not rung.http)", "if rung)"),
-    ("return _STDIO if", "return _STDIO[1:] if"),
-    ("return _STDIO if", "return LADDER if"),
-    ("if request.head is not None and not header:", "if request.head is not None and header is None:"),
-    ("if request.head is not None and not header:", "if False:"),
-    ("if request.head is not None and HEADER in request.head.repeated:", "if False:"),
+    ("elif request.let_in and state.auth is None:", "elif request.let_in:"),
+    ("else _STDIO if", "else _STDIO[1:] if"),
+    ("else _STDIO if", "else _HTTP if"),
+    ("if head is not None and not header:", "if head is not None and header is None:"),
+    ("if head is not None and not header:", "if False:"),
+    ("if head is not None and HEADER in head.repeated:", "if False:"),
     ("if header is not None and header not in state.versions and not isinstance(named, str):", "if False:"),
     ("header not in state.versions and not isinstance(named, str)", "not isinstance(named, str)"),
     ("header not in state.versions and not isinstance(named, str)", "header not in state.versions"),
@@ -95,9 +96,9 @@ LADDER: Edits = [
      "if name is not None and name != request.params.get(member):"),
     ("None else tool.mirrored:", "None else tool.mirrored[:1]:"),
     ("None else tool.mirrored:", "None else [each for each in tool.mirrored if len(each.path) == 1]:"),
-    *[(" else LADDER\n", f" else (*LADDER[:{at}], LADDER[{at + 1}], LADDER[{at}], *LADDER[{at + 2}:])\n")
+    *[(" else _HTTP\n", f" else (*_HTTP[:{at}], _HTTP[{at + 1}], _HTTP[{at}], *_HTTP[{at + 2}:])\n")
       for at in range(7)],
-    *[(" else LADDER\n", f" else (*LADDER[:{at}], *LADDER[{at + 1}:])\n") for at in range(8)],
+    *[(" else _HTTP\n", f" else (*_HTTP[:{at}], *_HTTP[{at + 1}:])\n") for at in range(8)],
 ]
 
 EXPLAIN: Edits = [
@@ -127,7 +128,7 @@ BASE_META: Edits = [
     ("if not declares(have, inner):", "if False:"),
     ("if not declares(capabilities, needed):", "if False:"),
     ("fields = {SERVER_INFO: server_info}", "fields = {}"),
-    ('checked_meta(result.get("_meta")) or {}', 'result.get("_meta") or {}'),
+    ("        checked_meta(own)\n", ""),
 ]
 
 LIB_STRICT_JSON: Edits = [
@@ -140,6 +141,9 @@ LIB_STRICT_JSON: Edits = [
     ("if len(text) > MAX_NUMBER:", "if len(text) >= MAX_NUMBER:"),
     ("range(0, len(data), MAX_NUMBER // 2)", "range(0, len(data), MAX_NUMBER + 1)"),
     ("        if _may_hold_a_long_number(data):\n", "        if False:\n"),
+    ('colons == 0 and "\\\\u" not in text', "colons == 0"),
+    ("return colons == 0 and ", "return "),
+    ("elif kind is float and not math.isfinite(inner):", "elif False:"),
     ("    if _may_hold_a_long_number(data):\n        _no_long_number(data)\n    return data", "    return data"),
     ("    _check_structure(data)\n", ""),
     ("_check_structure(data, MAX_DEPTH - ENVELOPE)", "pass"),
@@ -349,9 +353,9 @@ PATTERNS_MRTR: Edits = [
     ("self.number, self._gathered, asked, self.state = sealer", "_, self._gathered, asked, self.state = sealer"),
     ("self.number, self._gathered, asked, self.state = sealer", "self.number, _, asked, self.state = sealer"),
     ("self.number, self._gathered, asked, self.state = sealer", "self.number, self._gathered, asked, _ = sealer"),
-    ("        for key, request in asked.items():", "        for key, request in {}.items():"),
-    ("        for key, request in asked.items():",
-     "        for key, request in {**asked, **dict.fromkeys(self._given, {})}.items():"),
+    ("            for key, question in asked.items():", "            for key, question in {}.items():"),
+    ("            for key, question in asked.items():",
+     "            for key, question in {**asked, **dict.fromkeys(self._given, {})}.items():"),
     ("[digest(request), check_answer(key, request, self._given[key])]", "[digest(request), self._given[key]]"),
     ("        with suppress(Incomplete):", "        if True:"),
     ("        mark = digest(question)", '        mark = question["method"]'),
