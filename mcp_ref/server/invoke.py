@@ -61,8 +61,8 @@ def run(state: State, request: Request, handler: Callable[[Context], Any], unask
         if value is None:
             if not attempt.open or hasattr(error, "exceptions"):
                 raise
-            called = request.params.get(NAMED_BY.get(request.method, ""), "")
-            log.info("%s ended with %s while a question is open, which is asked", called, type(error).__name__)
+            name = request.params.get(NAMED_BY.get(request.method, ""), "")
+            log.info("%s ended with %s while a question is open, which is asked", name, type(error).__name__)
             value = mrtr.InputRequired(attempt.open)
     finally:
         context.close()
