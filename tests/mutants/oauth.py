@@ -83,8 +83,10 @@ LOGIN: Edits = [
 
 LOOPBACK: Edits = [
     ("return len(given) == 1 and", "return"),
-    ('good = target.partition("?")[0] == PATH and has_state(target, state)', 'good = has_state(target, state)'),
-    ('good = target.partition("?")[0] == PATH and has_state(target, state)', "good = True"),
+    ('good = target.partition("?")[0] == self._path and has_state(target, state)', 'good = has_state(target, state)'),
+    ('good = target.partition("?")[0] == self._path and has_state(target, state)', "good = True"),
+    ("self._path = uri.path or", "self._path = PATH or"),
+    ("redirect_uri or self._site + PATH", "self._site + PATH"),
     ("if len(self._heads) > MAX_CONNECTIONS:", "if False:"),
     (' and words[0] == b"GET" and data else ""', ' and data else ""'),
     (" and len(head) <= MAX_HEAD", ""),
