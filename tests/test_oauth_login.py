@@ -394,7 +394,7 @@ class NotOurs(OAuthCase):
         client = self.client(realm, auth)
         realm.idp.metadata["token_endpoint_auth_methods_supported"] = ["client_secret_post"]
         client.list_tools()
-        session = client._transport._auth(Deadline(5))._session
+        session = client._transport._auth
         shown = " ".join(map(repr, (auth, auth.client, session, session._held, auth.store, client)))
         for secret in ("the-secret", *realm.idp.good, *realm.idp.refreshing):
             self.assertNotIn(secret, shown)

@@ -135,7 +135,11 @@ class OAuth(Authorization):
             answer = self._answered(login, url, listener, Deadline(self._login_timeout, deadline.handle))
         form = {"grant_type": "authorization_code", "code": login.code(answer), "redirect_uri": redirect_uri,
                 "code_verifier": login.verifier}
-        return target.granted(form, known)
+        try:
+            return target.granted(form, known)
+        except AuthorizationError as error:
+            error.passing = False  # whoever tries again would have the person log in again
+            raise
 
     def _answered(self, login: Login, url: str, listener: Optional[Loopback], deadline: Deadline) -> str:
         if listener is None:

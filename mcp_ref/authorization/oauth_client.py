@@ -17,7 +17,7 @@ from __future__ import annotations
 import threading
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Callable, Dict, FrozenSet, Iterator, Optional, Sequence, Set
+from typing import Dict, FrozenSet, Iterator, Optional, Sequence, Set, Tuple
 
 from ..base.errors import AuthorizationError, CallCancelled
 from ..lib.uri import Address
@@ -58,14 +58,10 @@ class Authorization:
         self.proofs = None if dpop is None else Proofs(dpop)
         self.wire = wire
 
-    def of(self, server: Address) -> "Callable[[Deadline], Attempt]":
-        """What begins the authorization of each request to an MCP server, given the time that the request has.
-
-        Raises ValueError for a server that no token may be sent to.
-        """
+    def of(self, server: Address) -> "Session":
+        """The authorization at one MCP server. Raises ValueError for one that no token may be sent to."""
         web_url(server.url, "an MCP server that tokens are sent to", bare=False)
-        session = Session(self, server)
-        return lambda deadline: Attempt(session, deadline)
+        return Session(self, server)
 
     def grant(self, target: Target, deadline: Deadline) -> Granted:
         """Get a token, with nothing but credentials. deadline: that of the request, for its handle alone."""
@@ -91,14 +87,26 @@ class Session:
         self._held: Optional[Granted] = remembered(auth.store.load(self._key))
         self._lock = threading.Lock()
         self._ended = 0
-        self._failure: Optional[AuthorizationError] = None
+        self._failure: Optional[Tuple[str, Optional[str], bool]] = None  # and not the error, which holds its frames
         self._in_vain: Set[FrozenSet[str]] = set()
+
+    def attempt(self, deadline: Deadline) -> "Attempt":
+        """The authorization of one request, which has so much time."""
+        return Attempt(self, deadline)
+
+    def bearing(self) -> Optional[Dict[str, str]]:
+        """The Authorization of a request that is sent as things are: {} before the first token, None where the token
+        would be renewed."""
+        held = self._held
+        if held is None:
+            return {}
+        return {"Authorization": f"{held.kind} {held.access}"} if held.good else None
 
     def at_hand(self, deadline: Deadline) -> Optional[Granted]:
         """The token to send, refreshed first where its time is over. Raises AuthorizationError."""
         held = self._held
         if held is None or held.good:
-            return held if held is not None and held.access is not None else None
+            return held
         if held.refresh is None:
             return None
         self.renew(Asked(metadata=held.place), held, True, deadline)
@@ -131,14 +139,14 @@ class Session:
         seen = self._ended
         with self._turn(deadline):
             if self._ended != seen and self._failure is not None:
-                raise AuthorizationError(str(self._failure), self._failure.code)
+                raise AuthorizationError(*self._failure)
             if self._is_better(sent, asked):
                 return False
             self._failure = None
             try:
                 return self._renewed(asked, sent, refreshing, deadline)
             except AuthorizationError as error:
-                self._failure = error
+                self._failure = str(error), error.code, error.passing
                 raise
             finally:
                 self._ended += 1
@@ -235,6 +243,11 @@ class Attempt:
         self._sent: Optional[Granted] = None
         self._renewals, self._nonces = 0, 0
         self._refreshing, self._fresh = True, False
+
+    @property
+    def until(self) -> Optional[float]:
+        """When the token that it was sent with is over, in epoch seconds, if that is known."""
+        return None if self._sent is None else self._sent.expires
 
     def headers(self, method: str, url: str) -> Dict[str, str]:
         """The fields to send the request with; {} where there is no token yet. Raises AuthorizationError."""

@@ -110,7 +110,7 @@ def fields(options: argparse.Namespace, server: Address, deadline: "Deadline") -
     fails."""
     given = bearer(options)
     auth = authorization(options, {**_given(options), **given})
-    return given if auth is None else auth.of(server)(deadline).headers("POST", server.url)
+    return given if auth is None else auth.of(server).attempt(deadline).headers("POST", server.url)
 
 
 def advice(options: argparse.Namespace, status: int) -> str:

@@ -44,6 +44,7 @@ class Exchange:
         self.barred: Optional[Callable[[str], bool]] = None  # addresses that the server's name may not have
         self.sent, self.received = bytearray(), bytearray()
         self.authorized: Mapping[str, str] = {}  # the fields that say on whose behalf it was sent
+        self.until: Optional[float] = None  # when the token that it was sent with is over, in epoch seconds
         self.headers: Any = {}  # of the response, once it is there: a mapping whose names have no case
         self.last_event_id: Optional[str] = None
         self.retry: Optional[float] = None  # seconds

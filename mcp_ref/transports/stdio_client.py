@@ -92,7 +92,7 @@ class StdioClient:
         self._start = functools.partial(Child, list(command), self.address, weakref.WeakMethod(self._hear),
                                         weakref.WeakMethod(self._lost), env, cwd, stderr)
 
-    def authorized(self, deadline: Deadline) -> Dict[str, str]:
+    def authorized(self) -> Dict[str, str]:
         """Nothing: who started the process is whom it serves."""
         return {}
 
@@ -315,10 +315,11 @@ def _key(id: Any) -> Key:
 class Call:
     """One request and its answer; a context manager. deadline: of each wait, and may be changed on the way.
 
-    headers: those of its answer, of which there are none here.
+    headers, until: those of its answer, and of its token, of which there are none here.
     """
 
     headers: Mapping[str, str] = {}
+    until: Optional[float] = None
     child: Child
 
     def __init__(self, transport: StdioClient, message: Mapping[str, Any], sent: bytes, deadline: Deadline) -> None:

@@ -101,7 +101,16 @@ PAGES: Edits = [
     ('{} if cursor is None else {"cursor": cursor}', '{} if not cursor else {"cursor": cursor}'),
 ]
 
+SUBSCRIPTION: Edits = [
+    ("self._begin is not None and until is not None and", "until is not None and"),
+    ("until - ABOUT <= time.time()", "until <= time.time()"),
+    ("until - ABOUT <= time.time()", "True"),
+    (" and error.passing)", ")"),
+    (" or isinstance(error, AuthorizationError) and error.passing)", ")"),
+]
+
 CACHE: Edits = [
+    ("(public,) if authorization is None else (place, public)", "(place, public)"),
     ("self._clock() < kept.until", "True"),
     ("self._clock() < kept.until", "self._clock() <= kept.until"),
     ("                    self._kept.move_to_end(each)\n", ""),
@@ -278,7 +287,8 @@ CLIENT_EDITS: Dict[str, Tuple[str, Edits]] = {
     "client/responses.py": ("test_client.Answers test_client_network test_client_lists test_client_wire", RESPONSES),
     "client/elicitation.py": ("test_client_rounds test_client_wire test_questions", ELICITATION),
     "client/pages.py": ("test_client_lists", PAGES),
-    "client/cache.py": ("test_client_cache", CACHE),
+    "client/cache.py": ("test_client_cache test_oauth_lasting.Kept", CACHE),
+    "client/subscription.py": ("test_oauth_lasting.Followed", SUBSCRIPTION),
     "client/era.py": (_ERAS, ERA),
     "client/choice.py": (_ERAS + " test_stdio_client.Processes", CHOICE),
     "client/icons.py": ("test_icons", ICONS),

@@ -40,6 +40,7 @@ DISCOVERY: Edits = [
     (" or uri.fragment is not None", ""),
     ('server.path.startswith(path + "/")', "server.path.startswith(path)"),
     ("return below and uri.query in (None, server.query)", "return below"),
+    (", passing=any(fault.passing for fault in faults)", ""),
 ]
 
 DPOP: Edits = [
@@ -79,6 +80,7 @@ LOGIN: Edits = [
     ('"resource": resource,', ""),
     ("secrets.token_urlsafe(32), secrets.token_urlsafe(32))", "'s' * 43, secrets.token_urlsafe(32))"),
     ("secrets.token_urlsafe(32), secrets.token_urlsafe(32))", "secrets.token_urlsafe(32), 'v' * 43)"),
+    ("            error.passing = False ", "            pass "),
 ]
 
 LOOPBACK: Edits = [
@@ -127,6 +129,10 @@ OAUTH_CLIENT: Edits = [
     ("proofs.algorithm in server.lists(\"dpop_signing_alg_values_supported\")", "True"),
     ('resource.metadata.get("dpop_bound_access_tokens_required") is True', "False"),
     ("with deadline.on_hold():", "if True:"),
+    ("str(error), error.code, error.passing", "str(error), error.code, False"),
+    ('if held.good else None\n\n    def at_hand', "\n\n    def at_hand"),
+    ("        if held is None:\n            return {}\n", "        if held is None:\n            return None\n"),
+    ("return None if self._sent is None else self._sent.expires", "return None"),
 ]
 
 REGISTRATION: Edits = [
@@ -186,6 +192,8 @@ WEB: Edits = [
     ("Address(web_url(url, f\"the URL of {what}\", bare=False))", "Address(url)"),
     ("Deadline(self._timeout, self._handle)", "Deadline(30.0, self._handle)"),
     ("return all(map(is_private, found))", "return any(map(is_private, found))"),
+    (", code, self.status in PASSING)", ", code)"),
+    ("passing=isinstance(error, (Timeout, Unreachable, BrokenOff))", "passing=False"),
 ]
 
 GRANTS: Edits = [
@@ -198,7 +206,7 @@ GRANTS: Edits = [
 ]
 
 _ALL = ("test_oauth_challenges test_oauth_discovery test_oauth_registration test_oauth_login test_oauth_grants "
-        "test_oauth_tokens test_oauth_bad_servers").split()
+        "test_oauth_tokens test_oauth_lasting test_oauth_bad_servers").split()
 
 OAUTH: Dict[str, Tuple[str, Edits]] = {
     f"authorization/{name}.py": (" ".join(dict.fromkeys((*first.split(), *_ALL))), edits) for name, first, edits in (
