@@ -83,10 +83,10 @@ class HTTPClient:
         renewed first, which nothing is asked for here.
         """
         own = {} if self._auth is None else self._auth.bearing()
-        return None if own is None else _bearing(self._of_caller(), own)
+        return None if own is None else _with(self._of_caller(), own)
 
     def _of_caller(self) -> Dict[str, str]:
-        return {**self.address.authorization(), **self._given()}
+        return _with(self.address.authorization(), self._given())
 
     def post(self, message: Mapping[str, Any], headers: Mapping[str, str], deadline: Deadline,
              notified: Notified, sent: Optional[Sent] = None) -> Any:
@@ -145,15 +145,16 @@ class HTTPClient:
         """
         url, redirects = url or self.address.url, 0
         given = self._of_caller()
-        fields = {"User-Agent": f"mcp_ref/{RELEASE}", **given,
+        fields = {**_with({"User-Agent": f"mcp_ref/{RELEASE}"}, given),
                   "Accept": f"{JSON}, {EVENT_STREAM}", "Accept-Encoding": "identity",
                   **({} if body is None else {"Content-Type": JSON}), **headers}
         attempt = None if self._auth is None else self._auth.attempt(deadline)
         while redirects <= MAX_REDIRECTS:
             own = {} if attempt is None else attempt.headers(method, url)
             with Exchange(self.address, deadline, self._wire, self._pool) as exchange:
-                exchange.authorized, exchange.until = _bearing(given, own), None if attempt is None else attempt.until
-                response = exchange.open(method, url, body, {**fields, **own}, repeatable or method != "POST")
+                exchange.authorized = _with(given, {name: own[name] for name in own if name == "Authorization"})
+                exchange.until = None if attempt is None else attempt.until
+                response = exchange.open(method, url, body, _with(fields, own), repeatable or method != "POST")
                 again = self._redirect(response, url)
                 if again is None and (attempt is None or response.status not in (401, 403)):
                     yield exchange, response
@@ -235,8 +236,10 @@ class HTTPClient:
             raise TransportError(f"{self.address} sent what is not strict JSON: {error}") from None
 
 
-def _bearing(given: Mapping[str, str], own: Mapping[str, str]) -> Dict[str, str]:
-    return {**given, **{name: value for name, value in own.items() if name == "Authorization"}}
+def _with(given: Mapping[str, str], more: Mapping[str, str]) -> Dict[str, str]:
+    """Header fields and more, which stand instead of those of the same name, whatever its case."""
+    names = {name.lower() for name in more}
+    return {**{name: value for name, value in given.items() if name.lower() not in names}, **more}
 
 
 def _media_type(response: http.client.HTTPResponse) -> str:

@@ -188,7 +188,8 @@ HTTP_CLIENT: Edits = [
     ("sse.events(exchange.pieces(response), self.max_message):", "sse.events(exchange.pieces(response), 10**12):"),
     ('.partition(";")[0].strip().lower()', ".strip().lower()"),
     ('.partition(";")[0].strip().lower()', '.partition(";")[0].strip()'),
-    ("**self.address.authorization(), ", ""),
+    ("_with(self.address.authorization(), self._given())", "self._given()"),
+    ("if name.lower() not in names}", "}"),
     ('repeatable=message["method"] in REPEATABLE', "repeatable=True"),
     ('repeatable=message["method"] in REPEATABLE', "repeatable=False"),
 ]
