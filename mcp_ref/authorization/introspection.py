@@ -12,6 +12,7 @@ import base64
 import hashlib
 import threading
 import time
+import weakref
 from typing import Any, Dict, Mapping, Optional, Tuple
 from urllib.parse import quote_plus, urlencode
 
@@ -47,6 +48,7 @@ class Introspection:
         self._headers = {"Authorization": "Basic " + base64.b64encode(pair.encode("ascii")).decode("ascii"),
                          "Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
         self._pool = Pool(direct=self._address.loopback)
+        weakref.finalize(self, self._pool.close)
         self._timeout = Deadline(timeout).seconds
         self._cache_seconds, self._cache_size = cache_seconds, cache_size
         self._audience_checked = audience_checked

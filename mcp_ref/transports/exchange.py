@@ -49,6 +49,7 @@ class Exchange:
         self.last_event_id: Optional[str] = None
         self.retry: Optional[float] = None  # seconds
         self._response: Optional[http.client.HTTPResponse] = None
+        self._broken = False  # http.client closes a response that cannot be read as it does one that is at its end
         self._address, self._pool, self._wire, self._handle = address, pool, wire, deadline.handle
 
     def __enter__(self) -> "Exchange":
@@ -74,7 +75,7 @@ class Exchange:
                 whole = response.length in (0, None)
         if response is not None:
             response.close()
-        if whole and not (self._handle is not None and self._handle.cancelled):
+        if whole and not self._broken and not (self._handle is not None and self._handle.cancelled):
             connection.keep()
         else:
             connection.close()
@@ -166,6 +167,7 @@ class Exchange:
         try:
             yield
         except (OSError, http.client.HTTPException, ValueError) as error:
+            self._broken = True
             cause: Any = error.reason if isinstance(error, urllib.error.URLError) else error
             if isinstance(cause, socket.timeout):
                 raise self.deadline.error() from None

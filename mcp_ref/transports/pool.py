@@ -26,6 +26,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from contextlib import ExitStack
 from copy import copy
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Type
 
@@ -212,13 +213,21 @@ class Connection(http.client.HTTPConnection):
                 made.settimeout(self.exchange.deadline.left())
                 made.connect(place)
                 return made
-            except OSError as error:
-                failure = error
+            except BaseException as error:
                 made.close()
+                if not isinstance(error, OSError):
+                    raise
+                failure = error
         raise failure
 
     def connect(self) -> None:
-        super().connect()
+        with ExitStack() as ended:
+            def answered(*given: Any, **options: Any) -> http.client.HTTPResponse:
+                return ended.enter_context(http.client.HTTPResponse(*given, **options))
+
+            # A proxy's answer, which http.client before 3.12 leaves to be collected, and so the socket.
+            self.response_class = answered  # type: ignore[assignment]
+            super().connect()
         self.connected = True
 
     def request(self, method: str, url: str, body: Any = b"", headers: Any = None, **_: Any) -> None:

@@ -195,6 +195,9 @@ HTTP_CLIENT: Edits = [
 ]
 
 POOL: Edits = [
+    ("                made.close()\n                if not", "                if not"),
+    ("return ended.enter_context(http.client.HTTPResponse(*given, **options))",
+     "return http.client.HTTPResponse(*given, **options)"),
     ("        if not direct:\n", "        if True:\n"),
     ("            if not _has_news(found[-1][2].sock):\n", "            if True:\n"),
     ("if row[1] == place]", "]"),
@@ -209,7 +212,8 @@ POOL: Edits = [
 ]
 
 EXCHANGE: Edits = [
-    ("if whole and not (self._handle is not None and self._handle.cancelled):", "if whole:"),
+    (" and not (self._handle is not None and self._handle.cancelled):", ":"),
+    ("whole and not self._broken", "whole"),
     ("            connection.keep()\n", "            connection.close()\n"),
     ("        if (response.length or 0) > limit:\n            raise too_large\n", ""),
     ("            if len(body) > limit:\n                raise too_large\n", ""),
@@ -295,8 +299,9 @@ CLIENT_EDITS: Dict[str, Tuple[str, Edits]] = {
     "client/icons.py": ("test_icons", ICONS),
     "transports/http_client.py": ("test_client test_client_network test_client_wire test_pool test_bad_servers",
                                   HTTP_CLIENT),
-    "transports/pool.py": ("test_pool test_client_network test_client", POOL),
-    "transports/exchange.py": ("test_pool test_client_network test_client test_client_options test_bad_servers",
+    "transports/pool.py": ("test_pool test_client_held test_client_network test_client", POOL),
+    "transports/exchange.py": ("test_pool test_client_network test_client test_client_options test_bad_servers "
+                               "test_client_held.Held.test_a_call_that_fails",
                                EXCHANGE),
     "legacy/client.py": ("test_client_legacy test_client_legacy_sse", LEGACY_CLIENT),
     "legacy/ways.py": ("test_client_legacy test_client_legacy_sse", LEGACY_WAYS),
