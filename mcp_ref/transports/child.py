@@ -93,6 +93,12 @@ class Child:
                 thread.start()
         except RuntimeError as error:  # out of them
             self._process.kill()
+            self._process.wait()
+            self._threads = [thread for thread in self._threads if thread.ident is not None]
+            self.end()
+            for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+                if pipe is not None:  # each has its thread otherwise, which closes it
+                    pipe.close()
             raise Unreachable(f"cannot start {name}: {error}") from None
 
     def send(self, line: Line) -> None:

@@ -82,6 +82,7 @@ class StdioServer(Peer):
         self.loop = Loop(_nothing, 60.0, HANDLERS + 2, PATIENCE)
         self.abandoned = False  # whether a handler did not end in the grace period
         self._source: Any = source
+        self._pumped: Optional[socket.socket] = None  # where the source is read from if it is pumped
         self._read: Callable[[int], Optional[bytes]] = getattr(source, "read1", source.read)
         self._on_end = on_end
         # The leader's own:
@@ -117,11 +118,14 @@ class StdioServer(Peer):
             except (OSError, ValueError):
                 ours, theirs = socket.socketpair()
                 threading.Thread(target=_pump, args=(self._read, theirs), name="mcp-stdin", daemon=True).start()
-                self._source, self._read = ours, ours.recv
+                self._source = self._pumped = ours
+                self._read = ours.recv
                 selector.register(ours, EVENT_READ, self._ready)
         elif self._watched and not wanted:
             selector.unregister(self._source)
         self._watched = wanted
+        if self._input_ended and self._pumped is not None:
+            self._pumped.close()
 
     def _ready(self, _events: int) -> None:
         try:
@@ -306,7 +310,7 @@ class StdioServer(Peer):
             if isinstance(request, Line) and request.news is not None:
                 request.news.end()
         with self._changed:  # whoever was cancelled is owed nothing, nor one whose client would have to answer first
-            self._changed.wait_for(lambda: not (
+            self._changed.wait_for(lambda: self._input_ended and not (
                 self._waiting or self.out.writing or self.in_flight and self._running), GRACE)
         self._cancel_all("the server stops")
         with self._changed:
@@ -318,6 +322,8 @@ class StdioServer(Peer):
         self._input_ended = True
         self._in.clear()
         self._watch(False)
+        with self._changed:
+            self._changed.notify_all()
 
 
 def _pump(read: Callable[[int], Optional[bytes]], into: socket.socket) -> None:

@@ -415,6 +415,7 @@ BASE_PEER: Edits = [
 ]
 
 TRANSPORTS_STDIO: Edits = [
+    ("            self._pumped.close()", "            pass"),
     ('self._in.find(b"\\n", self._looked)', 'self._in.replace(b"\\r", b"\\n").find(b"\\n", self._looked)'),
     ("if end < 0 and self._input_ended and self._in:", "if False:"),
     ("if self._looked <= self.max_line:", "if True:"),
@@ -795,6 +796,9 @@ LEGACY_HTTP_SSE: Edits = [
 ]
 
 TRANSPORTS_CHILD: Edits = [
+    ("                    pipe.close()\n", "                    pass\n"),
+    ("            self._process.wait()\n            self._threads", "            self._threads"),
+    ("            self.end()\n            for pipe", "            for pipe"),
     ("        self.octets = message + b\"\\n\"", "        self.octets = message"),
     ("        return self._claim.acquire(blocking=False)", "        return True"),
     ("        return self._claim.acquire(blocking=False)", "        return not self._claim.locked()"),
