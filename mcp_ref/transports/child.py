@@ -108,14 +108,14 @@ class Child:
     def end(self, patience: float = PATIENCE) -> None:
         """Close its input, wait; SIGTERM, wait; SIGKILL, wait. patience: seconds of each."""
         self._lines.put(None)
+        others = [thread for thread in self._threads if thread is not threading.current_thread()]
         for step in (None, "SIGTERM", "SIGKILL"):
             if step is not None:
                 self._signal(step)
             until = time.monotonic() + patience
-            for thread in self._threads:
-                if thread is not threading.current_thread():
-                    thread.join(max(0.0, until - time.monotonic()))
-            if not any(thread.is_alive() for thread in self._threads if thread is not threading.current_thread()):
+            for thread in others:
+                thread.join(max(0.0, until - time.monotonic()))
+            if not any(thread.is_alive() for thread in others):
                 return
         log.warning("what %s started holds its output open, beyond its end", self.name)
 

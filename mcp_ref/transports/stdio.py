@@ -33,7 +33,7 @@ from ..lib.strict_json import encode
 from ..patterns.notifications import Cancelled
 from ..patterns.subscriptions import Subscription
 from .endpoint import MAX_BODY
-from .loop import Loop, Then, Work
+from .loop import Loop, Then, Work, nothing
 from .outbox import AT_ONCE, Outbox
 from .process import Bell, take_over, wait_for_signal
 
@@ -44,10 +44,6 @@ GRACE, LAST = 0.6, 0.2
 """Seconds for what is owed once the input has ended, and for what is cancelled then to notice."""
 PATIENCE = 0.001
 """Seconds that a line may take before another thread reads on."""
-
-
-def _nothing() -> None:
-    """Follows work that leaves nothing to do."""
 
 
 class Line(Request):
@@ -76,10 +72,10 @@ class StdioServer(Peer):
     """
 
     def __init__(self, mcp: Serving, source: BinaryIO, sink: BinaryIO, max_line: int = MAX_BODY,
-                 on_end: Callable[[], None] = _nothing) -> None:
+                 on_end: Callable[[], None] = nothing) -> None:
         super().__init__()
         self.mcp, self.max_line = mcp, max_line
-        self.loop = Loop(_nothing, 60.0, HANDLERS + 2, PATIENCE)
+        self.loop = Loop(nothing, 60.0, HANDLERS + 2, PATIENCE)
         self.abandoned = False  # whether a handler did not end in the grace period
         self._source: Any = source
         self._pumped: Optional[socket.socket] = None  # where the source is read from if it is pumped
@@ -222,14 +218,14 @@ class StdioServer(Peer):
                 self.out.put(line, answer.body, last=True)
         except BodyAwaited:
             self._queue(partial(self._serve, line, True))
-            return _nothing
+            return nothing
         except Cancelled:
             self.end(line)
         finally:
             self._framed(line)
         if line.placed:
             self._free(line.size)
-        return _nothing
+        return nothing
 
     def later(self, work: Callable[[], None]) -> None:
         """Have work done that belongs to a request, in a place of its own, once there is one."""
@@ -238,7 +234,7 @@ class StdioServer(Peer):
                 work()
             finally:
                 self._free(0)
-            return _nothing
+            return nothing
         self._queue(placed)
 
     def _queue(self, work: Work) -> None:
@@ -350,7 +346,7 @@ def serve_stdio(mcp: Serving, source: Optional[BinaryIO] = None, sink: Optional[
         source, sink = take_over()
     bell = Bell()
     with StdioServer(mcp, source, sink, max_line, bell.ring) as running:
-        wait_for_signal(_nothing, bell)
+        wait_for_signal(nothing, bell)
     if None in given and not running.abandoned:
         sink.close()
     return not running.abandoned

@@ -455,7 +455,7 @@ TRANSPORTS_PROCESS: Edits = [
 ]
 
 TRANSPORTS_OUTBOX: Edits = [
-    ("if not news.due:", "if True:"),
+    ("        subscription.wake = None\n", ""),
     ("            while wait and self._unsent", "            while False and self._unsent"),
     ("MUCH // 2 and not self._forsaken(piece):", "MUCH // 2:"),
     ("self._unsent > MUCH // 2", "self.full"),
@@ -465,7 +465,7 @@ TRANSPORTS_OUTBOX: Edits = [
     ("        if here:\n            self._write()", "        if True:\n            self._write()"),
     ("        if request is not None and request.cancelled:\n            return\n", ""),
     ("            self._channel.end(request)\n        if piece", "            pass\n        if piece"),
-    ("            piece.news.due = False", "            piece.news.due = True"),
+    ("            piece.news.wake = partial(self._wake, request, piece.news)\n", ""),
     ("            yield encode({\"jsonrpc\": \"2.0\", \"id\": request.id, \"error\": error.body()})\n", ""),
     ("            subscription.close()\n        elif", "        elif"),
     ("        self._channel.end(request)\n        params", "        params"),
@@ -806,12 +806,12 @@ TRANSPORTS_CHILD: Edits = [
     ("cwd=cwd, start_new_session", "start_new_session"),
     ("start_new_session=True", "start_new_session=False"),
     ("list(command), bufsize", "' '.join(command), shell=True, bufsize"),
-    ("        self._lines.put(None)\n        for step", "        for step"),
+    ("        self._lines.put(None)\n        others", "        others"),
     ('(None, "SIGTERM", "SIGKILL")', '("SIGTERM", "SIGKILL")'),
     ('(None, "SIGTERM", "SIGKILL")', '(None, "SIGKILL")'),
     ('(None, "SIGTERM", "SIGKILL")', '(None, "SIGTERM")'),
     ("os.killpg(self._process.pid", "os.kill(self._process.pid"),
-    ("                if thread is not threading.current_thread():\n", "                if thread is None:\n"),
+    (" if thread is not threading.current_thread()]", " if thread is None]"),
     ("        except OSError:  # it reads no more\n            self._tell()",
      "        except OSError:  # it reads no more\n            pass"),
     ("                except Exception:", "                except ValueError:"),
