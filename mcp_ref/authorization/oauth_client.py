@@ -82,7 +82,7 @@ class Session:
     """The authorization of one client at one MCP server. Any number of threads may use it at once."""
 
     def __init__(self, auth: Authorization, server: Address) -> None:
-        self._auth, self._server = auth, server
+        self._auth, self._server, self.proofs = auth, server, auth.proofs
         self._key = token_key(server, None if auth.client is None else auth.client.client_id)
         self._held: Optional[Granted] = remembered(auth.store.load(self._key))
         self._lock = threading.Lock()
@@ -100,7 +100,7 @@ class Session:
         held = self._held
         if held is None:
             return {}
-        return {"Authorization": f"{held.kind} {held.access}"} if held.good else None
+        return {"Authorization": held.authorization} if held.good else None
 
     def at_hand(self, deadline: Deadline) -> Optional[Granted]:
         """The token to send, refreshed first where its time is over. Raises AuthorizationError."""
@@ -111,18 +111,6 @@ class Session:
             return None
         self.renew(Asked(metadata=held.place), held, True, deadline)
         return self._held
-
-    def fields(self, held: Granted, method: str, url: str) -> Dict[str, str]:
-        """The header fields that carry a token."""
-        assert held.access is not None
-        made = {"Authorization": f"{held.kind} {held.access}"}
-        if held.kind == "DPoP" and self._auth.proofs is not None:
-            made["DPoP"] = self._auth.proofs.proof(method, url, held.access)
-        return made
-
-    def take_nonce(self, url: str, nonce: Optional[str]) -> bool:
-        """Keep a nonce of the MCP server's; whether the request is worth another try with it."""
-        return self._auth.proofs is not None and self._auth.proofs.take_nonce(url, nonce)
 
     def gives_up(self, scopes: Sequence[str]) -> bool:
         """Whether these scopes, which a token was asked for with already, have been asked for again in vain."""
@@ -251,8 +239,13 @@ class Attempt:
 
     def headers(self, method: str, url: str) -> Dict[str, str]:
         """The fields to send the request with; {} where there is no token yet. Raises AuthorizationError."""
-        self._sent = self._session.at_hand(self._deadline)
-        return {} if self._sent is None else self._session.fields(self._sent, method, url)
+        held = self._sent = self._session.at_hand(self._deadline)
+        if held is None:
+            return {}
+        made, proofs = {"Authorization": held.authorization}, self._session.proofs
+        if held.kind == "DPoP" and proofs is not None:
+            made["DPoP"] = proofs.proof(method, url, held.access)
+        return made
 
     def challenged(self, status: int, fields: Fields, method: str, url: str) -> bool:
         """Whether a request that was refused is worth sending again, with what `headers` then gives.
@@ -263,8 +256,8 @@ class Attempt:
         asked = challenges.asked(fields)
         if status == 401 and asked.error == "use_dpop_nonce":
             nonce = next((value for name, value in fields if name.lower() == "dpop-nonce"), None)
-            self._nonces += 1
-            return self._nonces < MAX_RENEWALS and self._session.take_nonce(url, nonce)
+            proofs, self._nonces = self._session.proofs, self._nonces + 1
+            return proofs is not None and self._nonces < MAX_RENEWALS and proofs.take_nonce(url, nonce)
         if status != 401 and (status != 403 or asked.error != "insufficient_scope"):
             return False
         sent = self._sent

@@ -29,7 +29,7 @@ from ..base.log import log
 from ..base.meta import PROGRESS_TOKEN, SUBSCRIPTION_ID
 from ..lib.strict_json import NotJson, decode
 from ..lib.text import shown
-from .calls import GLANCE, Deadline, Notified, Sent, Silence, Wire, encoded
+from .calls import GLANCE, Deadline, Notified, Sent, Wire, encoded
 from .child import MAX_LINE, PATIENCE, Child, Line, named
 
 MAX_UNREAD = 8 * 1024 * 1024
@@ -376,9 +376,8 @@ class Call:
             try:
                 happened = self._happened.get(timeout=self.deadline.left())
             except queue.Empty:
-                if isinstance(self.deadline, Silence):
-                    raise self.deadline.error() from None
-                continue  # the end may have been moved meanwhile, and left() tells where it was not
+                self.deadline.waited()
+                continue
             if happened is None:
                 self.deadline.left()
                 return

@@ -891,7 +891,7 @@ TRANSPORTS_STDIO_CLIENT: Edits = [
     ("        self.opened = self.listens\n", ""),
     ("        self.opened = self.listens\n", "        self.opened = True\n"),
     ("            self._taken += len(line)\n", "            self._taken = 0\n"),
-    ("                if isinstance(self.deadline, Silence):", "                if False:"),
+    ("                self.deadline.waited()\n", ""),
     ("            if happened is None:\n                self.deadline.left()\n", "            if happened is None:\n"),
     ('            if message.get("method") == "notifications/cancelled":', "            if False:"),
 ]

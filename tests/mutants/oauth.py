@@ -131,7 +131,7 @@ OAUTH_CLIENT: Edits = [
     ("with deadline.on_hold():", "if True:"),
     ("str(error), error.code, error.passing", "str(error), error.code, False"),
     ('if held.good else None\n\n    def at_hand', "\n\n    def at_hand"),
-    ("        if held is None:\n            return {}\n", "        if held is None:\n            return None\n"),
+    ("            return {}\n        return {", "            return None\n        return {"),
     ("return None if self._sent is None else self._sent.expires", "return None"),
 ]
 
