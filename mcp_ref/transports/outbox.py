@@ -86,8 +86,8 @@ class Outbox:
             subscription.close()
 
     def _wake(self, request: Request, subscription: Subscription) -> None:
-        """It stands among the pieces until its turn comes, and need not wake anybody. Called with its lock held, so that
-        nothing is taken here."""
+        """It stands among the pieces until its turn comes, and wakes nobody till then. Called with its lock held, so
+        that nothing is taken here."""
         subscription.wake = None
         with suppress(Cancelled):
             self._put(Piece(request, b"", False, subscription), wait=False, here=False)

@@ -125,10 +125,22 @@ class StdioClient:
 
         It, and the iterator, raise what `post` does.
         """
-        sent = encoded(message)
+        call = Call(self, message, encoded(message), deadline)
         deadline.left()
-        with Call(self, message, sent, deadline) as call:
-            yield call, call.messages()
+        handle = deadline.handle
+        if handle is not None:
+            handle.add(call.hang_up)
+        try:
+            self._begin(call)
+            try:
+                yield call, call.messages()
+            finally:
+                self._give_up(call)
+                if self.wire is not None:
+                    self.wire(call.sent.decode("ascii"), b"\n".join(call.received).decode("utf-8"))
+        finally:
+            if handle is not None:
+                handle.discard(call.hang_up)
 
     def notify(self, message: Mapping[str, Any], headers: Mapping[str, str], deadline: Deadline) -> None:
         """Send a notification or, in the older eras, a response; returns once it is written. Raises as `post` does."""
@@ -204,7 +216,7 @@ class StdioClient:
 
     # Messages to their requests
 
-    def begin(self, call: "Call") -> None:
+    def _begin(self, call: "Call") -> None:
         """Send the request of a call; its answer finds it from now on."""
         child = call.child = self._running()
         with self._routing:
@@ -215,7 +227,7 @@ class StdioClient:
         if child.fate is not None:  # it may have been told before the call was there
             self._fail(child, child.fate)
 
-    def give_up(self, call: "Call") -> None:
+    def _give_up(self, call: "Call") -> None:
         """Nobody waits for the call any more; where it has no answer, the server is told so."""
         with self._routing:
             if self._calls.get(call.key) is not call:
@@ -243,7 +255,7 @@ class StdioClient:
         if message.get("jsonrpc") == "2.0" and isinstance(message.get("method"), str):
             call = self._told(message)
             if call is not None and not call.put(message, line):
-                self.give_up(call)
+                self._give_up(call)
                 call.end("sent more than was read", TransportError)
             elif call is None and self.on_message is not None:
                 if self.wire is not None:
@@ -313,7 +325,7 @@ def _key(id: Any) -> Key:
 
 
 class Call:
-    """One request and its answer; a context manager. deadline: of each wait, and may be changed on the way.
+    """One request and its answer. deadline: of each wait, and may be changed on the way. received: lines, for `wire`.
 
     headers, until: those of its answer, and of its token, of which there are none here.
     """
@@ -330,29 +342,10 @@ class Call:
         fields = params.get("_meta") if isinstance(params, dict) else None
         token = fields.get(PROGRESS_TOKEN) if isinstance(fields, dict) else None
         self.token = None if token is None else _key(token)
-        self._transport, self._handle = transport, deadline.handle
-        self._received: List[bytes] = []
+        self._transport = transport
+        self.received: List[bytes] = []
         self._came, self._taken = 0, 0
         self._happened: "queue.SimpleQueue[Happened]" = queue.SimpleQueue()
-
-    def __enter__(self) -> "Call":
-        if self._handle is not None:
-            self._handle.add(self.hang_up)
-        try:
-            self._transport.begin(self)
-        except BaseException:
-            if self._handle is not None:
-                self._handle.discard(self.hang_up)
-            self._transport.give_up(self)
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._handle is not None:
-            self._handle.discard(self.hang_up)
-        self._transport.give_up(self)
-        if self._transport.wire is not None:
-            self._transport.wire(self.sent.decode("ascii"), b"\n".join(self._received).decode("utf-8"))
 
     def hang_up(self) -> None:
         """End it, from any thread: whoever waits looks up."""
@@ -386,7 +379,7 @@ class Call:
             message, line = happened
             self._taken += len(line)
             if self._transport.wire is not None:
-                self._received.append(line)
+                self.received.append(line)
             if message.get("method") == "notifications/cancelled":
                 return
             yield message
