@@ -6,12 +6,14 @@ import time
 from typing import Any, Dict, List, Optional
 from unittest import mock
 
-from mcp_ref import AuthorizationError, Cache, OAuth, Signer, TokenStore
+from mcp_ref import AuthorizationError, Cache, Client, OAuth, Signer, TokenStore
 from mcp_ref.authorization.oauth_client import Session
+from mcp_ref.base.errors import BrokenOff
 from mcp_ref.client import subscription
+from mcp_ref.legacy import ways
 
 from .fake_oauth import OAuthCase, Realm, in_turn, page
-from .stub_http import Answer, Seen
+from .stub_http import Answer, Seen, Stream, initialized, older
 from .support import proves
 from .test_client_listen import TOOLS
 from .test_client_reconnect import DONE, opened
@@ -342,3 +344,57 @@ class Followed(Protected):
             (heard if whose == "subscription" else client).close()
             thread.join(20)
             self.assertEqual((told, client._streams), ([[]], set()))
+
+
+class OfAnOlderEra(Protected):
+    """The stream of a session is taken up again by a thread of its own."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        swift = mock.patch.multiple(ways, WAIT=0.001, LEAST_WAIT=0.001)
+        swift.start()
+        self.addCleanup(swift.stop)
+        self.first, self.second = Stream(), Stream()
+
+    def tearDown(self) -> None:
+        self.first.end()
+        self.second.end()
+        super().tearDown()
+
+    def session(self) -> Any:
+        realm, streams = self.realm(), iter((self.first, self.second))
+        answers = older({"GET": lambda seen: next(streams)(seen),
+                         "initialize": initialized(session="s", tools={"listChanged": True})})
+
+        def answer(seen: Seen) -> Answer:
+            token = (seen.header("Authorization") or "").partition(" ")[2]
+            return (answers if token in realm.idp.good else realm.refused(401, realm.challenge))(seen)
+
+        realm.site.pages["/mcp"] = answer
+        client = Client(realm.url, auth=self.oauth(realm), era="legacy", timeout=20.0)
+        self._clients.append(client)
+        heard = client.listen(tools=True)
+        return realm, heard
+
+    def gets(self, realm: Realm) -> int:
+        return len([seen for seen in realm.site.seen if seen.method == "GET" and seen.path == "/mcp"])
+
+    def test_with_a_token_that_is_refreshed(self) -> None:
+        realm, heard = self.session()
+        self.revoke(realm)
+        self.first.end()
+        self.assertEqual(next(heard)["method"], TOOLS)
+        self.second.send({"method": TOOLS})
+        self.assertEqual(next(heard)["method"], TOOLS)
+        self.assertEqual([form["grant_type"] for form in realm.token_requests], ["authorization_code", "refresh_token"])
+        heard.close()
+
+    def test_a_login_that_is_refused_is_asked_for_once(self) -> None:
+        realm, heard = self.session()
+        self.revoke(realm)
+        realm.idp.refreshing.clear()
+        realm.idp.sent_back = {"code": None, "error": "access_denied"}
+        self.first.end()
+        with self.assertRaises(BrokenOff):
+            next(heard)
+        self.assertEqual((len(realm.logins), self.gets(realm)), (2, 2))

@@ -19,7 +19,7 @@ import threading
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, Mapping, Optional, Tuple
 
-from ..base.errors import BrokenOff, HTTPError, McpError, ProtocolError, TransportError
+from ..base.errors import AuthorizationError, BrokenOff, HTTPError, McpError, ProtocolError, TransportError
 from ..base.log import log
 from ..lib.text import shown
 from ..lib.uri import Address, joined
@@ -237,6 +237,8 @@ class _Stream:
                 break
             except McpError as error:
                 log.debug("the GET stream broke off: %s", error)
+                if isinstance(error, AuthorizationError) and not error.passing:
+                    break  # or a person would have to log in once for each attempt
             if exchange is not None:
                 cursor, retry = exchange.last_event_id or "", exchange.retry
                 wait = max(LEAST_WAIT, wait if retry is None else retry)
