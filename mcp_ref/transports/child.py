@@ -57,10 +57,10 @@ class Line:
 
     def withdraw(self) -> bool:
         """Whether nothing of it is written, nor will be."""
-        if not self.take():
-            return False
-        self.octets = b""
-        return True
+        taken = self.take()
+        if taken:
+            self.octets = b""
+        return taken
 
 
 class Child:

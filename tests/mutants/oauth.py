@@ -200,7 +200,7 @@ GRANTS: Edits = [
     ('"audience": target.server.issuer,', '"audience": target.server.metadata["token_endpoint"],'),
     ('"subject_token_type": ID_TOKEN,', '"subject_token_type": ID_JAG,'),
     ('given.get("issued_token_type") != ID_JAG or ', ""),
-    ("return assertion() if callable(assertion) else assertion", "return str(assertion)"),
+    ("assertion if callable(assertion) else lambda: assertion", "lambda: str(assertion)"),
     ('web_url(idp_token_endpoint, "idp_token_endpoint", bare=False)', "idp_token_endpoint"),
     ("if client_secret is None and options.get(\"signer\") is None:", "if False:"),
 ]
