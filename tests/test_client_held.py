@@ -105,6 +105,25 @@ class Held(unittest.TestCase):
                 self.assertTrue(peer.closed.acquire(timeout=SECONDS), name)
                 self.kept.append(client)  # type: ignore[arg-type]
 
+    def test_a_stream_that_no_thread_can_read(self) -> None:
+        def script(peer: Peer, number: int, message: Any) -> bool:
+            refused = b"HTTP/1.1 405 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+            peer.send(refused if message else EVENTS + b"event: endpoint\ndata: /messages\n\n")
+            return not message
+
+        start = threading.Thread.start
+
+        def starts(thread: threading.Thread) -> None:
+            if thread.name == "mcp-sse":
+                raise RuntimeError("can't start new thread")
+            start(thread)
+
+        with Peer(script) as peer, mock.patch.object(threading.Thread, "start", starts):
+            client = Client(peer.url, era="legacy")
+            self.met(McpError, client.list_tools)
+            for _ in range(peer.connections):
+                self.assertTrue(peer.closed.acquire(timeout=SECONDS))
+
     def test_a_callback_that_fails(self) -> None:
         asks = {"resultType": "input_required", "inputRequests": {"a": {"method": "elicitation/create", "params": {
             "mode": "form", "message": "?", "requestedSchema": {"type": "object", "properties": {}}}}}}

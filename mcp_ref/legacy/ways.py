@@ -302,7 +302,11 @@ class OverSSE(Shared):
             self._exchange.deadline = Silence(MAX_SECONDS)
             self._stack = stack.pop_all()
         messages = _decoded(http, self._exchange, events)
-        threading.Thread(target=self._read, args=(messages,), name="mcp-sse", daemon=True).start()
+        try:
+            threading.Thread(target=self._read, args=(messages,), name="mcp-sse", daemon=True).start()
+        except RuntimeError as error:  # a Python without threads, or out of them
+            self._stack.close()
+            raise TransportError(f"nobody can read the event stream of {http.address}: {error}") from None
 
     def _same_origin(self, data: bytes) -> str:
         """The URL that messages are to be sent to. Another origin's is not what the user named."""
