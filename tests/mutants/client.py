@@ -196,8 +196,6 @@ HTTP_CLIENT: Edits = [
 
 POOL: Edits = [
     ("                made.close()\n                if not", "                if not"),
-    ("return ended.enter_context(http.client.HTTPResponse(*given, **options))",
-     "return http.client.HTTPResponse(*given, **options)"),
     ("        if not direct:\n", "        if True:\n"),
     ("            if not _has_news(found[-1][2].sock):\n", "            if True:\n"),
     ("if row[1] == place]", "]"),
