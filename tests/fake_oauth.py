@@ -144,10 +144,11 @@ class Issuer(Site):
         asked = dict(parse_qsl(seen.path.partition("?")[2]))
         code = self._named("code")
         self._codes[code] = asked
+        back = asked["redirect_uri"]
         given = {"code": code, "state": asked["state"], "iss": self.issuer, **self.sent_back}
         pairs = [(name, each) for name, value in given.items() if value is not None
                  for each in (value if isinstance(value, list) else [value])]
-        return page(b"", 302, Location=f"{asked['redirect_uri']}?{urlencode(pairs)}")(seen)
+        return page(b"", 302, Location=f"{back}{'&' if '?' in back else '?'}{urlencode(pairs)}")(seen)
 
     def _token(self, seen: Seen) -> Answer:
         form = {name: values[0] for name, values in parse_qs(seen.body.decode()).items()}

@@ -7,7 +7,7 @@ import urllib.request
 from unittest import mock
 from urllib.parse import parse_qsl, urlsplit
 
-from mcp_ref import AuthorizationError, CallCancelled, CallHandle, Client, OAuth, Server, Timeout
+from mcp_ref import AuthorizationError, CallCancelled, CallHandle, Client, OAuth, Server, Timeout, TokenStore
 from mcp_ref.authorization.loopback import MAX_CONNECTIONS, Loopback
 from mcp_ref.transports.calls import Deadline
 
@@ -249,6 +249,30 @@ class Listening(OAuthCase):
         self.assertEqual(realm.idp.paths().count("/register"), 1)
         self.assertEqual(len({form["redirect_uri"] for form in realm.logins}), 1)
 
+    def test_it_listens_at_the_uri_that_is_given(self):
+        with socket.create_server(("127.0.0.1", 0)) as found:
+            free = found.getsockname()[1]
+        for path in ("/back/here", "/callback", "", "/here?of=ours"):
+            realm = self.realm()
+            open_url, pages = self.browser(realm, "GET /elsewhere?{query}")
+            given = f"http://127.0.0.1:{free}{path}"
+            self.client(realm, OAuth(redirect_uri=given, open_url=open_url)).list_tools()
+            self.browsing.join(20)
+            self.assertEqual({form["redirect_uri"] for form in realm.logins + realm.token_requests}, {given})
+            self.assertEqual([status for status, _, _ in pages], [200])
+
+    def test_where_another_client_came_back_to_is_not_listened_at(self):
+        realm, store = self.realm(), TokenStore()
+        self.client(realm, self.oauth(realm, store=store, redirect_uri="https://app.example/back")).list_tools()
+        realm.idp.good.clear()
+        realm.idp.refreshing.clear()
+        open_url, _ = self.browser(realm)
+        self.client(realm, OAuth(store=store, open_url=open_url)).list_tools()
+        self.browsing.join(20)
+        back = urlsplit(realm.logins[1]["redirect_uri"])
+        self.assertEqual((back.hostname, back.path), ("127.0.0.1", "/callback"))
+        self.assertNotEqual(back.port, 80)
+
     def test_a_port_that_is_taken(self):
         realm = self.realm()
         open_url, _ = self.browser(realm)
@@ -370,7 +394,7 @@ class NotOurs(OAuthCase):
         client = self.client(realm, auth)
         realm.idp.metadata["token_endpoint_auth_methods_supported"] = ["client_secret_post"]
         client.list_tools()
-        session = client._transport._auth(Deadline(5))._session
+        session = client._transport._auth
         shown = " ".join(map(repr, (auth, auth.client, session, session._held, auth.store, client)))
         for secret in ("the-secret", *realm.idp.good, *realm.idp.refreshing):
             self.assertNotIn(secret, shown)

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from unittest import mock
 
-from mcp_ref import AuthorizationError, ClientCredentials, FileTokenStore, Timeout, TokenStore
+from mcp_ref import AuthorizationError, Client, ClientCredentials, FileTokenStore, HTTPError, Timeout, TokenStore
 from mcp_ref.authorization import token_store, tokens
 from mcp_ref.authorization.oauth_client import Session
 from mcp_ref.transports.calls import Deadline
@@ -144,6 +144,19 @@ class Lifetime(OAuthCase):
             self.assertEqual(len(realm.logins), 1, given)
             if given not in (True, 0.5):  # a time that may be over already
                 self.assertEqual(len(realm.token_requests), 1, given)
+
+
+class Beside(OAuthCase):
+    def test_a_token_goes_instead_of_what_the_caller_has_for_it(self):
+        realm = self.realm()
+        client = self.client(realm, headers={"authorization": "Basic x", "user-agent": "y"})
+        client.list_tools()
+        self.assertEqual(realm.sent, ["Basic x", f"Bearer {next(iter(realm.idp.good))}"])
+        self.assertEqual([seen.header("User-Agent") for seen in realm.site.seen if seen.path == "/mcp"], ["y", "y"])
+        with Client(realm.url.replace("://", "://ada:pw@"), headers={"authorization": "Basic x"}) as plain:
+            with self.assertRaises(HTTPError):
+                plain.list_tools()
+        self.assertEqual(realm.sent[2:], ["Basic x"])
 
 
 class StepUp(OAuthCase):

@@ -563,6 +563,28 @@ os.write(2, b"line one\\nit is \\x1b[31mout\\xff of order\\n")
         with self.assertRaisesRegex(BrokenOff, "exit status 5"):
             self.soon(self.transport(client).notify, message, {}, Deadline(30))
 
+    def test_a_process_without_its_threads_leaves_nothing(self) -> None:
+        start, folder, kept = threading.Thread.start, "/proc/self/fd", []
+        for count in range(4):
+            started = itertools.count()
+
+            def starts(thread: threading.Thread, count: int = count, started: Any = started) -> None:
+                if thread.name.startswith("mcp-stdio") and next(started) == count:
+                    raise RuntimeError("can't start new thread")
+                start(thread)
+
+            before, running = len(os.listdir(folder)) if os.path.isdir(folder) else 0, set(threading.enumerate())
+            with mock.patch.object(threading.Thread, "start", starts):
+                try:
+                    self.client().call_tool("t")
+                except Unreachable as error:
+                    kept.append(error)
+            self.assertIn("cannot start stdio:", str(kept[count]))
+            self.assertEqual(set(threading.enumerate()), running)
+            self.assertRaises(ChildProcessError, os.waitpid, -1, os.WNOHANG)
+            if before:
+                self.assertEqual(len(os.listdir(folder)), before, count)
+
     def test_no_time_left(self) -> None:
         client, deadline = self.client(), Deadline(0.001)
         time.sleep(0.01)

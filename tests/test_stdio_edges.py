@@ -16,8 +16,10 @@ from mcp_ref.transports import outbox
 from mcp_ref.transports.outbox import Outbox
 from mcp_ref.transports.stdio import StdioServer
 
+from .fake_oauth import sockets
 from .support import ROOT, echo_server, message, not_on_wasm, proves
 from .test_stdio import SECONDS, line
+from .test_stdio_client import wait_until
 
 
 class Source(io.RawIOBase):
@@ -35,6 +37,18 @@ class Source(io.RawIOBase):
         if isinstance(given, OSError):
             raise given
         return given
+
+
+class Endless(io.BufferedIOBase):
+    """Gives nothing, and no end, until it is told to."""
+
+    def __init__(self):
+        super().__init__()
+        self.over = threading.Event()
+
+    def read1(self, size=-1):
+        self.over.wait(SECONDS)
+        return b""
 
 
 @not_on_wasm("there are no threads")
@@ -60,6 +74,20 @@ class Input(unittest.TestCase):
             log.warning("the only one")
             self.assertEqual(self.served(None, None), 1)
         self.assertEqual(len(logged.output), 1, logged.output)
+
+    def test_what_it_is_read_through_ends_with_it(self):
+        """A source that no selector takes is pumped through a socket."""
+        self.assertTrue(wait_until(lambda: not [each for each in threading.enumerate() if each.name == "mcp-loop"]))
+        before = sockets()
+        for source, ended in ((io.BytesIO(line(message("server/discover"))), True), (Endless(), False)):
+            answers = io.BytesIO()
+            with StdioServer(echo_server(), source, answers) as kept:
+                if ended:
+                    self.assertTrue(wait_until(answers.getvalue))
+            self.assertTrue(wait_until(lambda: sockets() <= before + (not ended)), kept)
+            if not ended:
+                source.over.set()
+                self.assertTrue(wait_until(lambda: sockets() <= before), kept)
 
     def test_an_error_is_the_end(self):
         self.assertEqual(self.served(ConnectionResetError()), 0)

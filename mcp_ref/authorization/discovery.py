@@ -89,7 +89,7 @@ def _first(web: Web, places: List[str], what: str) -> Dict[str, Any]:
             faults.append(reply.fault(f"answered {reply.status}"))
         except AuthorizationError as error:
             faults.append(error)
-    raise AuthorizationError("; ".join(map(str, faults)))
+    raise AuthorizationError("; ".join(map(str, faults)), passing=any(fault.passing for fault in faults))
 
 
 def _covers(resource: str, server: Uri) -> bool:

@@ -50,7 +50,7 @@ class JWTBearer(Authorization):
     def __init__(self, client_id: str, client_secret: Optional[str] = None, *, assertion: Assertion,
                  **options: Any) -> None:
         super().__init__(client_id, client_secret, **options)
-        self._assertion = assertion
+        self._assertion = assertion if callable(assertion) else lambda: assertion
 
     def grant(self, target: Target, deadline: Deadline) -> Granted:
         """One jwt-bearer request. Raises AuthorizationError."""
@@ -58,7 +58,7 @@ class JWTBearer(Authorization):
         return target.granted(form, self.client)
 
     def _asserted(self, target: Target, deadline: Deadline) -> str:
-        return _given(self._assertion)
+        return self._assertion()
 
 
 class EnterpriseManaged(JWTBearer):
@@ -80,7 +80,7 @@ class EnterpriseManaged(JWTBearer):
         provider = AuthorizationServer(str(self._idp), {})
         fields, headers = self._idp_client.authentication(provider)
         form = {"grant_type": TOKEN_EXCHANGE, "requested_token_type": ID_JAG, "subject_token_type": ID_TOKEN,
-                "subject_token": _given(self._assertion), "audience": target.server.issuer,
+                "subject_token": self._assertion(), "audience": target.server.issuer,
                 "resource": target.resource.resource, **_scope(target), **fields}
         web = Web(self._idp, self.timeout, deadline.handle, self.wire)  # it was named by the user, and by no server
         reply = web.post(self._idp.url, "the identity provider", form, headers, self._idp_client.secret)
@@ -96,7 +96,3 @@ class EnterpriseManaged(JWTBearer):
 
 def _scope(target: Target) -> Dict[str, str]:
     return {"scope": " ".join(target.scopes)} if target.scopes else {}
-
-
-def _given(assertion: Assertion) -> str:
-    return assertion() if callable(assertion) else assertion

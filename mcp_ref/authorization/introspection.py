@@ -8,15 +8,16 @@ good for at most `cache_seconds` more. Only good tokens are remembered, so nobod
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import threading
 import time
+import weakref
 from typing import Any, Dict, Mapping, Optional, Tuple
 from urllib.parse import quote_plus, urlencode
 
 from ..base.errors import Timeout, TransportError, Unreachable
 from ..lib.strict_json import NotJson, decode
+from ..lib.text import base64_text
 from ..lib.uri import Address
 from ..transports.calls import Deadline
 from ..transports.exchange import Exchange
@@ -44,9 +45,10 @@ class Introspection:
                  cache_seconds: float = 30.0, cache_size: int = 1024, audience_checked: bool = False) -> None:
         self._address = Address(web_url(url, "the introspection endpoint", bare=False))
         pair = f"{quote_plus(client_id)}:{quote_plus(client_secret)}"
-        self._headers = {"Authorization": "Basic " + base64.b64encode(pair.encode("ascii")).decode("ascii"),
+        self._headers = {"Authorization": "Basic " + base64_text(pair.encode("ascii")),
                          "Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
         self._pool = Pool(direct=self._address.loopback)
+        weakref.finalize(self, self._pool.close)
         self._timeout = Deadline(timeout).seconds
         self._cache_seconds, self._cache_size = cache_seconds, cache_size
         self._audience_checked = audience_checked

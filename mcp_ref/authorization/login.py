@@ -17,11 +17,10 @@ from urllib.parse import urlencode
 
 from ..base.errors import AuthorizationError, Timeout
 from ..lib.text import shown
-from ..lib.uri import parsed
 from ..transports.calls import Deadline
 from .discovery import AuthorizationServer
 from .dpop import base64url
-from .loopback import Loopback, has_state, parameters
+from .loopback import BASE, Loopback, has_state, parameters
 from .oauth_client import Authorization
 from .registration import Credentials, client_metadata, document_url, register
 from .resource_server import web_url
@@ -91,7 +90,7 @@ class OAuth(Authorization):
         super().__init__(client_id, client_secret, **options)
         if redirect_uri is not None:
             web_url(redirect_uri, "redirect_uri", bare=False)
-        if visit is None and redirect_uri is not None and not redirect_uri.startswith("http://127.0.0.1:"):
+        if visit is None and redirect_uri is not None and not redirect_uri.startswith(BASE):
             raise ValueError("a redirect_uri that is not on 127.0.0.1 needs visit, since nothing here can listen on it")
         if visit is not None and redirect_uri is None:
             raise ValueError("visit needs the redirect_uri that the login leads to")
@@ -136,7 +135,11 @@ class OAuth(Authorization):
             answer = self._answered(login, url, listener, Deadline(self._login_timeout, deadline.handle))
         form = {"grant_type": "authorization_code", "code": login.code(answer), "redirect_uri": redirect_uri,
                 "code_verifier": login.verifier}
-        return target.granted(form, known)
+        try:
+            return target.granted(form, known)
+        except AuthorizationError as error:
+            error.passing = False  # whoever tries again would have the person log in again
+            raise
 
     def _answered(self, login: Login, url: str, listener: Optional[Loopback], deadline: Deadline) -> str:
         if listener is None:
@@ -150,9 +153,9 @@ class OAuth(Authorization):
 
     def _listener(self, known: Optional[Credentials]) -> Loopback:
         """On the port that is wanted, or was registered; where that one is taken, on another. Raises it otherwise."""
-        fixed = self._redirect_uri or (known.redirect_uri if known is not None else None)
+        before = (known.redirect_uri if known is not None else None) or ""
         try:
-            return Loopback(0 if fixed is None else int(parsed(fixed).port or 80))
+            return Loopback(self._redirect_uri or (before if before.startswith(BASE) else None))
         except OSError as error:
             if self._redirect_uri is not None:
                 raise AuthorizationError(f"{self._redirect_uri} cannot be listened on: {error.strerror}") from None

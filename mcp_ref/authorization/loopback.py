@@ -13,9 +13,10 @@ from contextlib import suppress
 from typing import Dict, List, Optional
 from urllib.parse import parse_qs
 
+from ..lib.uri import parsed
 from ..transports.calls import GLANCE, Deadline
 
-PATH = "/callback"
+BASE, PATH = "http://127.0.0.1:", "/callback"
 MAX_HEAD = 16 * 1024
 MAX_CONNECTIONS = 32
 
@@ -38,12 +39,16 @@ def has_state(url: str, state: str) -> bool:
 
 
 class Loopback:
-    """Listens on a port of 127.0.0.1, also a context manager. port: 0 for a free one. Raises OSError."""
+    """Listens on a port of 127.0.0.1, also a context manager. redirect_uri: there, a free port of it by default. Raises
+    OSError."""
 
-    def __init__(self, port: int = 0) -> None:
-        self._listener = socket.create_server(("127.0.0.1", port))
+    def __init__(self, redirect_uri: Optional[str] = None) -> None:
+        uri = parsed(redirect_uri or f"{BASE}0{PATH}")
+        self._path = uri.path or "/"
+        self._listener = socket.create_server(("127.0.0.1", int(uri.port or 80)))
         self._listener.setblocking(False)
-        self.redirect_uri = f"http://127.0.0.1:{self._listener.getsockname()[1]}{PATH}"
+        self._site = f"{BASE}{self._listener.getsockname()[1]}"
+        self.redirect_uri = redirect_uri or self._site + PATH
         self._heads: Dict[socket.socket, bytes] = {}
 
     def __enter__(self) -> "Loopback":
@@ -68,10 +73,10 @@ class Loopback:
                     if target is None:
                         continue
                     watch.unregister(connection)
-                    good = target.partition("?")[0] == PATH and has_state(target, state)
+                    good = target.partition("?")[0] == self._path and has_state(target, state)
                     self._say(connection, good)
                     if good:
-                        return self.redirect_uri + target[len(PATH):]
+                        return self._site + target
 
     def _accept(self, watch: selectors.BaseSelector) -> None:
         with suppress(OSError):

@@ -17,7 +17,7 @@ from __future__ import annotations
 import threading
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Callable, Dict, FrozenSet, Iterator, Optional, Sequence, Set
+from typing import Dict, FrozenSet, Iterator, Optional, Sequence, Set, Tuple
 
 from ..base.errors import AuthorizationError, CallCancelled
 from ..lib.uri import Address
@@ -58,14 +58,10 @@ class Authorization:
         self.proofs = None if dpop is None else Proofs(dpop)
         self.wire = wire
 
-    def of(self, server: Address) -> "Callable[[Deadline], Attempt]":
-        """What begins the authorization of each request to an MCP server, given the time that the request has.
-
-        Raises ValueError for a server that no token may be sent to.
-        """
+    def of(self, server: Address) -> "Session":
+        """The authorization at one MCP server. Raises ValueError for one that no token may be sent to."""
         web_url(server.url, "an MCP server that tokens are sent to", bare=False)
-        session = Session(self, server)
-        return lambda deadline: Attempt(session, deadline)
+        return Session(self, server)
 
     def grant(self, target: Target, deadline: Deadline) -> Granted:
         """Get a token, with nothing but credentials. deadline: that of the request, for its handle alone."""
@@ -86,35 +82,35 @@ class Session:
     """The authorization of one client at one MCP server. Any number of threads may use it at once."""
 
     def __init__(self, auth: Authorization, server: Address) -> None:
-        self._auth, self._server = auth, server
+        self._auth, self._server, self.proofs = auth, server, auth.proofs
         self._key = token_key(server, None if auth.client is None else auth.client.client_id)
         self._held: Optional[Granted] = remembered(auth.store.load(self._key))
         self._lock = threading.Lock()
         self._ended = 0
-        self._failure: Optional[AuthorizationError] = None
+        self._failure: Optional[Tuple[str, Optional[str], bool]] = None  # and not the error, which holds its frames
         self._in_vain: Set[FrozenSet[str]] = set()
+
+    def attempt(self, deadline: Deadline) -> "Attempt":
+        """The authorization of one request, which has so much time."""
+        return Attempt(self, deadline)
+
+    def bearing(self) -> Optional[Dict[str, str]]:
+        """The Authorization of a request that is sent as things are: {} before the first token, None where the token
+        would be renewed."""
+        held = self._held
+        if held is None:
+            return {}
+        return {"Authorization": held.authorization} if held.good else None
 
     def at_hand(self, deadline: Deadline) -> Optional[Granted]:
         """The token to send, refreshed first where its time is over. Raises AuthorizationError."""
         held = self._held
         if held is None or held.good:
-            return held if held is not None and held.access is not None else None
+            return held
         if held.refresh is None:
             return None
         self.renew(Asked(metadata=held.place), held, True, deadline)
         return self._held
-
-    def fields(self, held: Granted, method: str, url: str) -> Dict[str, str]:
-        """The header fields that carry a token."""
-        assert held.access is not None
-        made = {"Authorization": f"{held.kind} {held.access}"}
-        if held.kind == "DPoP" and self._auth.proofs is not None:
-            made["DPoP"] = self._auth.proofs.proof(method, url, held.access)
-        return made
-
-    def take_nonce(self, url: str, nonce: Optional[str]) -> bool:
-        """Keep a nonce of the MCP server's; whether the request is worth another try with it."""
-        return self._auth.proofs is not None and self._auth.proofs.take_nonce(url, nonce)
 
     def gives_up(self, scopes: Sequence[str]) -> bool:
         """Whether these scopes, which a token was asked for with already, have been asked for again in vain."""
@@ -131,14 +127,14 @@ class Session:
         seen = self._ended
         with self._turn(deadline):
             if self._ended != seen and self._failure is not None:
-                raise AuthorizationError(str(self._failure), self._failure.code)
+                raise AuthorizationError(*self._failure)
             if self._is_better(sent, asked):
                 return False
             self._failure = None
             try:
                 return self._renewed(asked, sent, refreshing, deadline)
             except AuthorizationError as error:
-                self._failure = error
+                self._failure = str(error), error.code, error.passing
                 raise
             finally:
                 self._ended += 1
@@ -236,10 +232,20 @@ class Attempt:
         self._renewals, self._nonces = 0, 0
         self._refreshing, self._fresh = True, False
 
+    @property
+    def until(self) -> Optional[float]:
+        """When the token that it was sent with is over, in epoch seconds, if that is known."""
+        return None if self._sent is None else self._sent.expires
+
     def headers(self, method: str, url: str) -> Dict[str, str]:
         """The fields to send the request with; {} where there is no token yet. Raises AuthorizationError."""
-        self._sent = self._session.at_hand(self._deadline)
-        return {} if self._sent is None else self._session.fields(self._sent, method, url)
+        held = self._sent = self._session.at_hand(self._deadline)
+        if held is None:
+            return {}
+        made, proofs = {"Authorization": held.authorization}, self._session.proofs
+        if held.kind == "DPoP" and proofs is not None:
+            made["DPoP"] = proofs.proof(method, url, held.access)
+        return made
 
     def challenged(self, status: int, fields: Fields, method: str, url: str) -> bool:
         """Whether a request that was refused is worth sending again, with what `headers` then gives.
@@ -250,8 +256,8 @@ class Attempt:
         asked = challenges.asked(fields)
         if status == 401 and asked.error == "use_dpop_nonce":
             nonce = next((value for name, value in fields if name.lower() == "dpop-nonce"), None)
-            self._nonces += 1
-            return self._nonces < MAX_RENEWALS and self._session.take_nonce(url, nonce)
+            proofs, self._nonces = self._session.proofs, self._nonces + 1
+            return proofs is not None and self._nonces < MAX_RENEWALS and proofs.take_nonce(url, nonce)
         if status != 401 and (status != 403 or asked.error != "insufficient_scope"):
             return False
         sent = self._sent

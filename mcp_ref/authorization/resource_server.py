@@ -37,14 +37,7 @@ Verifier = Callable[[str], Optional[Mapping[str, Any]]]
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 
 
-class ThisResource:
-    """The class of THIS_RESOURCE."""
-
-    def __repr__(self) -> str:
-        return "THIS_RESOURCE"
-
-
-THIS_RESOURCE = ThisResource()
+THIS_RESOURCE = object()
 """An `aud` by which a verifier vouches that the token was issued for the server that asks; no JSON can forge it."""
 
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")

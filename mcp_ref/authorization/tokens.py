@@ -44,6 +44,11 @@ class Granted:
         """Whether there is a token, and its time is not over."""
         return self.access is not None and (self.expires is None or time.time() < self.expires)
 
+    @property
+    def authorization(self) -> str:
+        """The value of the Authorization field that carries the token."""
+        return f"{self.kind} {self.access}"
+
     def record(self) -> Dict[str, Any]:
         """As a TokenStore keeps it."""
         return asdict(self)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Dict, Mapping, Optional, Tuple
 from urllib.parse import urlencode
 
-from ..base.errors import AuthorizationError, Timeout, TransportError
+from ..base.errors import PASSING, AuthorizationError, BrokenOff, Timeout, TransportError, Unreachable
 from ..base.versioning import RELEASE
 from ..lib.strict_json import NotJson, decode
 from ..lib.text import shown
@@ -54,7 +54,7 @@ class Reply:
 
     def fault(self, words: str, code: Optional[str] = None) -> AuthorizationError:
         """The error for this answer."""
-        return AuthorizationError(f"{self.what} {words}", code)
+        return AuthorizationError(f"{self.what} {words}", code, self.status in PASSING)
 
     def refusal(self) -> AuthorizationError:
         """The error for an answer that is an OAuth error response, or should be one."""
@@ -136,7 +136,8 @@ class Web:
                 body = exchange.whole(response, MAX_ANSWER)
                 return Reply(what, response.status, exchange.headers, body, secrets)
         except (Timeout, TransportError) as error:
-            raise AuthorizationError(f"{what} gives no answer that can be read: {error}") from None
+            raise AuthorizationError(f"{what} gives no answer that can be read: {error}",
+                                     passing=isinstance(error, (Timeout, Unreachable, BrokenOff))) from None
 
 
 _SECRETS = ("assertion", "client_assertion", "client_secret", "code", "code_verifier", "refresh_token", "subject_token")

@@ -162,6 +162,10 @@ class RateLimited(ProtocolError):
         super().__init__(1429, f"Too many requests: {method} is limited to {limit:g} a second", {"limit": limit})
 
 
+PASSING = (429, 502, 503, 504)
+"""HTTP statuses of a server that is not there just now."""
+
+
 class HTTPError(McpError):
     """An HTTP answer that is not a JSON-RPC message.
 
@@ -210,12 +214,13 @@ class BrokenOff(TransportError):
 class AuthorizationError(McpError):
     """No access token is to be had, or none that the server takes; says why, briefly, and nothing that is secret.
 
-    code: the OAuth error that an authorization server answered with, None where it is this side's finding.
+    code: the OAuth error that an authorization server answered with, None where it is this side's finding. passing:
+    whether it is none of a token, since somebody who is to be asked is not there just now.
     """
 
-    def __init__(self, message: str, code: Optional[str] = None) -> None:
+    def __init__(self, message: str, code: Optional[str] = None, passing: bool = False) -> None:
         super().__init__(cut(printable(message), 1000))
-        self.code = code
+        self.code, self.passing = code, passing
 
 
 class TooManyRounds(McpError):

@@ -52,7 +52,7 @@ def _login(client: "Client", options: argparse.Namespace) -> int:
         client.discover()
         if person.granted is None:  # it may ask for a token later, and its metadata says for which
             server = tokens.server_of(options)
-            person.of(server)(Deadline(options.timeout)).challenged(401, (), "POST", server.url)
+            person.of(server).attempt(Deadline(options.timeout)).challenged(401, (), "POST", server.url)
     finally:
         if person.granted is not None:
             _tell(person.told(), options)

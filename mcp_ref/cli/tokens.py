@@ -127,7 +127,7 @@ def fields(options: argparse.Namespace, server: Address, deadline: "Deadline") -
     """The header fields that authorize a single request. Raises UsageError, and AuthorizationError for a refresh that
     fails."""
     given, auth = bearer(options), authorization(options)
-    return given if auth is None else auth.of(server)(deadline).headers("POST", server.url)
+    return given if auth is None else auth.of(server).attempt(deadline).headers("POST", server.url)
 
 
 def advice(options: argparse.Namespace, status: int) -> str:

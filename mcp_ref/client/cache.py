@@ -22,7 +22,6 @@ from ..lib.strict_json import decode, encode
 from ..lib.trace_context import TRACE_CONTEXT
 from ..patterns.state_sealer import digest
 from ..patterns.subscriptions import LIST_CHANGED, RESOURCE_UPDATED
-from ..transports.calls import Deadline
 from .pages import LISTS, MAX_PAGES, at
 from .responses import INPUT_REQUIRED
 
@@ -76,16 +75,18 @@ class Cache:
         return len(self._kept)
 
     def get(self, server: str, method: str, params: Mapping[str, Any],
-            authorization: Mapping[str, str]) -> Optional[Dict[str, Any]]:
+            authorization: Optional[Mapping[str, str]]) -> Optional[Dict[str, Any]]:
         """A fresh result of this very request, a copy; None where there is none.
 
-        authorization: the header fields that the request would be sent with beside those of the protocol.
+        authorization: the header fields that the request would be sent with beside those of the protocol; None where
+        they are not known, and only a public result will do.
         """
         if method not in CACHEABLE:
             return None
-        place = _place(server, method, params, authorization)
+        place = _place(server, method, params, authorization or {})
+        public = place._replace(owner="")
         with self._lock:
-            for each in (place, place._replace(owner="")):
+            for each in (public,) if authorization is None else (place, public):
                 kept = self._kept.get(each)
                 if kept is not None and self._clock() < kept.until:
                     self._kept.move_to_end(each)
@@ -144,7 +145,8 @@ class Share:
     """One client's part in a Cache: clients share what is of one URL; a server that is a process or in it is its own.
 
     transport: of the client, whose `authorized` tells the header fields that a request would be sent with now, beside
-    those of the protocol. What one was sent with may differ, where a token was renewed on the way. Raises TypeError.
+    those of the protocol, or None. What one was sent with may differ, where a token was renewed on the way. Raises
+    TypeError.
     """
 
     def __init__(self, cache: Cache, transport: Any) -> None:
@@ -154,16 +156,16 @@ class Share:
         self._cache, self._authorized = cache, transport.authorized
         self._server = str(transport.address) if url else f"{transport.address} {next(_NUMBERS)}"
 
-    def find(self, method: str, params: Mapping[str, Any], deadline: Deadline) -> Optional[Dict[str, Any]]:
+    def find(self, method: str, params: Mapping[str, Any]) -> Optional[Dict[str, Any]]:
         """A fresh result of this request."""
         if method not in CACHEABLE:
             return None
-        return self._cache.get(self._server, method, params, self._authorized(deadline))
+        return self._cache.get(self._server, method, params, self._authorized())
 
-    def pages(self, method: str, params: Mapping[str, Any], deadline: Deadline) -> Optional[List[Dict[str, Any]]]:
+    def pages(self, method: str, params: Mapping[str, Any]) -> Optional[List[Dict[str, Any]]]:
         """All pages of a list, if each of them is fresh."""
         found: List[Dict[str, Any]] = []
-        cursor, authorization = None, self._authorized(deadline)
+        cursor, authorization = None, self._authorized()
         while len(found) < MAX_PAGES:
             page = self._cache.get(self._server, method, {**params, **at(cursor)}, authorization)
             if page is None:

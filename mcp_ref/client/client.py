@@ -366,7 +366,7 @@ class Client:
         given = {**((params or {}).get("_meta") or {}), **(meta or {})}
         deadline, unknown = self._deadline(timeout, handle, max_timeout), self.choice.finding is None
         full = {**(params or {}), **by_hand, "_meta": self._envelope(given, log_level)}
-        kept = None if fresh or self._cache is None else self._cache.find(method, self._rounds.stamped(full), deadline)
+        kept = None if fresh or self._cache is None else self._cache.find(method, self._rounds.stamped(full))
         if kept is not None and not self._closed.is_set() and deadline.left():
             return kept
 
@@ -423,7 +423,7 @@ class Client:
         """The items of a whole list: of pages that were kept, if all are fresh, and else of pages all fetched anew."""
         if self._cache is not None and not fresh and not self._closed.is_set():
             fields = {"_meta": self._envelope(meta or {}, log_level)}
-            kept = self._cache.pages(method, self._rounds.stamped(fields), deadline)
+            kept = self._cache.pages(method, self._rounds.stamped(fields))
             if kept is not None and deadline.left():
                 return [item for page in kept for item in checked(page, method)[LISTS[method]]]
         return whole(self.request, method, deadline, on_progress=on_progress, meta=meta, log_level=log_level,

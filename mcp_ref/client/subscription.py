@@ -3,7 +3,8 @@
 Implements SUBS-04 (what was honoured is there to be compared), SUBS-08, CANC-18, and the client's side of HTTP-20,
 SUBS-02 and SUBS-06.
 
-One that is to last (`reconnect=True`) is opened anew when its connection is lost, after pauses that grow. What changed
+One that is to last (`reconnect=True`) is opened anew when its connection is lost, after pauses that grow, and when the
+server ends it with the access token that it was opened with, which the next request renews. What changed
 meanwhile nobody can tell, so the iteration then tells all that it may have been, in the words of the server: one
 notification for each list and resource that was followed. Who fetches anew what is told needs nothing else.
 """
@@ -15,7 +16,7 @@ import time
 from contextlib import ExitStack
 from typing import Any, Callable, ContextManager, Dict, Iterator, List, Mapping, Optional, Protocol, Set, Tuple
 
-from ..base.errors import BrokenOff, McpError, Timeout, TransportError, Unreachable
+from ..base.errors import PASSING, AuthorizationError, BrokenOff, McpError, Timeout, TransportError, Unreachable
 from ..base.meta import SUBSCRIPTION_ID
 from ..base.request import RequestId
 from ..lib.text import shown
@@ -27,14 +28,16 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 """Seconds before a subscription is opened anew, at first and after several attempts; less by up to a half."""
 ATTEMPTS = 10
 """Of these in a row, without a message or a stream that held for LONGEST_PAUSE, the last is the last."""
-PASSING = (429, 502, 503, 504)
-"""HTTP statuses of a server that is not there just now."""
+ABOUT = 5.0
+"""Seconds by which two sides may differ about when a token is over."""
 
 
 class Channel(Protocol):
-    """What a transport's answer comes through. deadline: of each wait. hang_up: ends it, from any thread."""
+    """What a transport's answer comes through. deadline: of each wait. until: when the token that it was asked for with
+    is over, in epoch seconds. hang_up: ends it, from any thread."""
 
     deadline: Deadline
+    until: Optional[float]
 
     def hang_up(self) -> None:
         """End it."""
@@ -131,6 +134,9 @@ class Listener:
         for message in self._messages:
             if not isinstance(message, dict) or "method" not in message:
                 result_of(message, self.id)
+                until = self._exchange.until
+                if self._begin is not None and until is not None and until - ABOUT <= time.time():
+                    raise BrokenOff("the server ended the subscription with the token that it was opened with")
                 return None
             if "id" not in message and self._is_ours(message):
                 self._attempts = 0
@@ -197,4 +203,5 @@ def all_changed(*filters: Mapping[str, Any]) -> List[Dict[str, Any]]:
 
 def _passing(error: McpError) -> bool:
     """Whether it says that the server is not there, and not that it will not."""
-    return isinstance(error, (BrokenOff, Timeout, Unreachable)) or getattr(error, "status", 0) in PASSING
+    return (isinstance(error, (BrokenOff, Timeout, Unreachable)) or getattr(error, "status", 0) in PASSING
+            or isinstance(error, AuthorizationError) and error.passing)

@@ -372,6 +372,8 @@ class _Refused(InvalidParams):
 class _Feed:
     """What a session hears, for one who listens. uris: the resources that it follows."""
 
+    until: Optional[float] = None
+
     def __init__(self, id: int, honoured: Message, silence: Silence) -> None:
         self.id = id
         self.deadline: Deadline = silence

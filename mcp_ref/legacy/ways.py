@@ -19,7 +19,7 @@ import threading
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, Mapping, Optional, Tuple
 
-from ..base.errors import BrokenOff, HTTPError, McpError, ProtocolError, TransportError
+from ..base.errors import AuthorizationError, BrokenOff, HTTPError, McpError, ProtocolError, TransportError
 from ..base.log import log
 from ..lib.text import shown
 from ..lib.uri import Address, joined
@@ -244,6 +244,8 @@ class _Stream:
                 exchange = None  # where it was it cannot go on, so that a new one is asked for
             except McpError as error:
                 log.debug("the GET stream broke off: %s", error)
+                if isinstance(error, AuthorizationError) and not error.passing:
+                    break  # or a person would have to log in once for each attempt
             self._closed.wait(_wait(exchange, wait))
         self._tried.set()
         if self.open.is_set():

@@ -57,10 +57,10 @@ class Line:
 
     def withdraw(self) -> bool:
         """Whether nothing of it is written, nor will be."""
-        if not self.take():
-            return False
-        self.octets = b""
-        return True
+        taken = self.take()
+        if taken:
+            self.octets = b""
+        return taken
 
 
 class Child:
@@ -93,6 +93,12 @@ class Child:
                 thread.start()
         except RuntimeError as error:  # out of them
             self._process.kill()
+            self._process.wait()
+            self._threads = [thread for thread in self._threads if thread.ident is not None]
+            self.end()
+            for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+                if pipe is not None:  # each has its thread otherwise, which closes it
+                    pipe.close()
             raise Unreachable(f"cannot start {name}: {error}") from None
 
     def send(self, line: Line) -> None:
@@ -102,14 +108,14 @@ class Child:
     def end(self, patience: float = PATIENCE) -> None:
         """Close its input, wait; SIGTERM, wait; SIGKILL, wait. patience: seconds of each."""
         self._lines.put(None)
+        others = [thread for thread in self._threads if thread is not threading.current_thread()]
         for step in (None, "SIGTERM", "SIGKILL"):
             if step is not None:
                 self._signal(step)
             until = time.monotonic() + patience
-            for thread in self._threads:
-                if thread is not threading.current_thread():
-                    thread.join(max(0.0, until - time.monotonic()))
-            if not any(thread.is_alive() for thread in self._threads if thread is not threading.current_thread()):
+            for thread in others:
+                thread.join(max(0.0, until - time.monotonic()))
+            if not any(thread.is_alive() for thread in others):
                 return
         log.warning("what %s started holds its output open, beyond its end", self.name)
 

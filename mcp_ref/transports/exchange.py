@@ -44,10 +44,12 @@ class Exchange:
         self.barred: Optional[Callable[[str], bool]] = None  # addresses that the server's name may not have
         self.recorded, self.sent, self.received = wire is not None, bytearray(), bytearray()
         self.authorized: Mapping[str, str] = {}  # the fields that say on whose behalf it was sent
+        self.until: Optional[float] = None  # when the token that it was sent with is over, in epoch seconds
         self.response: Any = None
         self.headers: Any = {}  # of the response, once it is there: a mapping whose names have no case
         self.last_event_id: Optional[str] = None
         self.retry: Optional[float] = None  # seconds
+        self._broken = False  # http.client closes a response that cannot be read as it does one that is at its end
         self._lock = threading.Lock()
         self._address, self._pool, self._wire, self._handle = address, pool, wire, deadline.handle
 
@@ -76,6 +78,8 @@ class Exchange:
 
     def _is_whole(self, connection: Connection) -> bool:
         """Whether the response is at its end, or what is left of it is there already, and another may follow."""
+        if self._broken:
+            return False
         response: http.client.HTTPResponse = self.response
         if response.length is not None or response.isclosed():
             return connection.reusable and not response.length
@@ -172,6 +176,7 @@ class Exchange:
 
     def _fault(self, error: Exception) -> McpError:
         """What the network raised, as an McpError that names the server."""
+        self._broken = True
         cause: Any = error.reason if isinstance(error, urllib.error.URLError) else error
         if isinstance(cause, socket.timeout):
             return self.deadline.error()

@@ -32,7 +32,11 @@ SHOWN_BODY = 300
 
 
 class Attempting(Protocol):
-    """The authorization of one request: authorization.oauth_client.Attempt."""
+    """The authorization of one request: authorization.oauth_client.Attempt. until: when the token that it was sent with
+    is over, in epoch seconds."""
+
+    @property
+    def until(self) -> Optional[float]: ...
 
     def headers(self, method: str, url: str) -> Dict[str, str]:
         """The fields to send it with."""
@@ -41,8 +45,14 @@ class Attempting(Protocol):
         """Whether to send it again after a 401 or 403 with these fields."""
 
 
-Authorizing = Callable[[Address], Callable[[Deadline], Attempting]]
-"""Of a server, then of each request to it: authorization.oauth_client.Authorization.of."""
+class Authorizing(Protocol):
+    """The authorization at one server: authorization.oauth_client.Session."""
+
+    def attempt(self, deadline: Deadline) -> Attempting:
+        """That of one request."""
+
+    def bearing(self) -> Optional[Dict[str, str]]:
+        """The Authorization of one that is sent as things are; None where it is not known before."""
 
 
 class HTTPClient:
@@ -57,7 +67,7 @@ class HTTPClient:
     timeout = 60.0
 
     def __init__(self, url: str, headers: Headers = None, wire: Optional[Wire] = None,
-                 auth: Optional[Authorizing] = None) -> None:
+                 auth: Optional[Callable[[Address], Authorizing]] = None) -> None:
         self.address = Address(url)
         self._auth = None if auth is None else auth(self.address)
         self.max_message = MAX_MESSAGE
@@ -66,16 +76,17 @@ class HTTPClient:
         weakref.finalize(self, self._pool.close)
         self._given = header_source(headers)
 
-    def authorized(self, deadline: Deadline) -> Dict[str, str]:
+    def authorized(self) -> Optional[Dict[str, str]]:
         """The header fields that say on whose behalf a request is sent: the URL's user, what the caller gives, a token.
 
-        Of the proof that goes with a token nothing, since it is another each time. Raises AuthorizationError.
+        Of the proof that goes with a token nothing, since it is another each time. None where its token is to be
+        renewed first, which nothing is asked for here.
         """
-        own = {} if self._auth is None else self._auth(deadline).headers("POST", self.address.url)
-        return _bearing(self._of_caller(), own)
+        own = {} if self._auth is None else self._auth.bearing()
+        return None if own is None else _with(self._of_caller(), own)
 
     def _of_caller(self) -> Dict[str, str]:
-        return {**self.address.authorization(), **self._given()}
+        return _with(self.address.authorization(), self._given())
 
     def post(self, message: Mapping[str, Any], headers: Mapping[str, str], deadline: Deadline,
              notified: Notified, sent: Optional[Sent] = None) -> Any:
@@ -134,16 +145,17 @@ class HTTPClient:
         """
         url, redirects = url or self.address.url, 0
         given = self._of_caller()
-        fields = {"User-Agent": f"mcp_ref/{RELEASE}", **given,
+        fields = {**_with({"User-Agent": f"mcp_ref/{RELEASE}"}, given),
                   "Accept": f"{JSON}, {EVENT_STREAM}", "Accept-Encoding": "identity",
                   **({} if body is None else {"Content-Type": JSON}), **headers}
-        attempt = None if self._auth is None else self._auth(deadline)
+        attempt = None if self._auth is None else self._auth.attempt(deadline)
         while redirects <= MAX_REDIRECTS:
             own = {} if attempt is None else attempt.headers(method, url)
             exchange = Exchange(self.address, deadline, self._wire, self._pool)
             try:
-                exchange.authorized = _bearing(given, own) if own else given
-                response = exchange.open(method, url, body, {**fields, **own}, repeatable or method != "POST")
+                exchange.authorized = _with(given, {name: own[name] for name in own if name == "Authorization"})
+                exchange.until = None if attempt is None else attempt.until
+                response = exchange.open(method, url, body, _with(fields, own), repeatable or method != "POST")
                 again = self._redirect(response, url)
                 if again is None and (attempt is None or response.status not in (401, 403)):
                     return exchange
@@ -235,8 +247,10 @@ class HTTPClient:
             raise TransportError(f"{self.address} sent what is not strict JSON: {error}") from None
 
 
-def _bearing(given: Mapping[str, str], own: Mapping[str, str]) -> Dict[str, str]:
-    return {**given, **{name: value for name, value in own.items() if name == "Authorization"}}
+def _with(given: Mapping[str, str], more: Mapping[str, str]) -> Dict[str, str]:
+    """Header fields and more, which stand instead of those of the same name, whatever its case."""
+    names = {name.lower() for name in more}
+    return {**{name: value for name, value in given.items() if name.lower() not in names}, **more}
 
 
 def _media_type(exchange: Exchange) -> str:

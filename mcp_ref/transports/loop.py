@@ -47,8 +47,8 @@ REST = 10.0
 """Seconds after which a thread that has nothing to do ends."""
 
 
-def _nothing() -> None:
-    """Follows work that failed."""
+def nothing() -> None:
+    """Follows work that leaves nothing to do."""
 
 
 class Loop:
@@ -69,7 +69,7 @@ class Loop:
         self._leader = 0  # the thread that has the loop
         self._standing_by = False
         self._call, self._inside = 0, False  # the number of the inline call, and whether it is under way
-        self._late: Then = _nothing  # told when the inline call is late
+        self._late: Then = nothing  # told when the inline call is late
         self._watching = False  # whether `_working` is set
         self._working = threading.Event()  # there may be an inline call to watch
         self._running = self._strays = self._threads = 0
@@ -140,7 +140,7 @@ class Loop:
         if not self._watching:
             self._watching = True
             self._working.set()
-        then: Then = _nothing
+        then: Then = nothing
         try:
             then = work()
         finally:

@@ -44,7 +44,7 @@ class Memory:
         self._server, self._given = server, header_source(headers)
         self._endpoint = Endpoint(cors=server.cors)
 
-    def authorized(self, deadline: Deadline) -> Dict[str, str]:
+    def authorized(self) -> Dict[str, str]:
         """The caller's header fields."""
         return self._given()
 
@@ -100,6 +100,8 @@ class Memory:
 
 class Call:
     """One request and its answer; a context manager. deadline: of each wait, and may be changed on the way."""
+
+    until: Optional[float] = None
 
     def __init__(self, transport: Memory, message: Mapping[str, Any], headers: Mapping[str, str],
                  deadline: Deadline) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import collections
 import select
 import threading
+from contextlib import suppress
 from functools import partial
 from typing import Any, BinaryIO, Deque, Iterator, List, NamedTuple, Optional, Protocol
 
@@ -21,16 +22,12 @@ from ..base.request import Request
 from ..lib.strict_json import encode
 from ..patterns.notifications import CANCELLED, Cancelled
 from ..patterns.subscriptions import Subscription
-from .loop import Loop, Then
+from .loop import Loop, Then, nothing
 
 MUCH = 4 * 1024 * 1024
 """Octets unread beyond which nothing more is read. Who sends notifications waits beyond half as many, so that their
 cancellation is heard."""
 AT_ONCE = 64 * 1024
-
-
-def _nothing() -> None:
-    """Follows a piece of work that leaves nothing to do."""
 
 
 class Channel(Protocol):
@@ -49,23 +46,13 @@ class Channel(Protocol):
 
 
 class Piece(NamedTuple):
-    """What waits to be written: a message, or `news` for whatever a subscription has then. last: whether the request is
-    over with it."""
+    """What waits to be written: a message, or whatever a subscription has by then. last: whether the request is over
+    with it."""
 
     request: Optional[Request]
     octets: bytes
     last: bool
-    news: Optional["News"] = None
-
-
-class News:
-    """A subscription. due: whether it stands in the outbox."""
-
-    __slots__ = ("subscription", "due")
-
-    def __init__(self, subscription: Subscription) -> None:
-        self.subscription = subscription
-        self.due = False
+    news: Optional[Subscription] = None
 
 
 class Outbox:
@@ -94,25 +81,22 @@ class Outbox:
 
     def listen(self, request: Request, subscription: Subscription) -> None:
         """Write what a subscription has, now and whenever it has something."""
-        news = News(subscription)
-        subscription.wake = partial(self._wake, request, news)
-        self._wake(request, news)
+        self._wake(request, subscription)
         if request.cancelled:
             subscription.close()
 
-    def _wake(self, request: Request, news: News) -> None:
-        """Called with the lock of the subscription held, so that nothing is taken here."""
-        if not news.due:
-            news.due = True
-            self._put(Piece(request, b"", False, news), wait=False, here=False)
+    def _wake(self, request: Request, subscription: Subscription) -> None:
+        """It stands among the pieces until its turn comes, and wakes nobody till then. Called with its lock held, so
+        that nothing is taken here."""
+        subscription.wake = None
+        with suppress(Cancelled):
+            self._put(Piece(request, b"", False, subscription), wait=False, here=False)
 
     def _put(self, piece: Piece, wait: bool, here: bool) -> None:
         with self._changed:
             while wait and self._unsent > MUCH // 2 and not self._forsaken(piece):
                 self._changed.wait()
             if self._forsaken(piece):
-                if piece.news is not None:
-                    return
                 raise Cancelled()
             self._pieces.append(piece)
             self._unsent += len(piece.octets)
@@ -149,7 +133,7 @@ class Outbox:
             self._channel.loop.submit(self._write)
         if full:
             self._channel.room_came()
-        return _nothing
+        return nothing
 
     def _messages(self, piece: Piece) -> Iterator[bytes]:
         request = piece.request
@@ -160,8 +144,9 @@ class Outbox:
         if piece.news is None:
             yield piece.octets
         elif request is not None:
-            piece.news.due = False  # first, so that whoever queues something after the look at it calls again
-            yield from self._news(request, piece.news.subscription)
+            # First, so that whoever queues something after the look at it calls again.
+            piece.news.wake = partial(self._wake, request, piece.news)
+            yield from self._news(request, piece.news)
 
     def _news(self, request: Request, subscription: Subscription) -> Iterator[bytes]:
         ended, reason = subscription.ended, "the server ends it"  # asked first: what was queued before is then taken

@@ -215,9 +215,11 @@ class Connection(http.client.HTTPConnection):
                 made.connect(place)
                 made.settimeout(self.exchange.deadline.left())  # of a handshake
                 return made
-            except OSError as error:
-                failure = error
+            except BaseException as error:
                 made.close()
+                if not isinstance(error, OSError):
+                    raise
+                failure = error
         raise failure
 
     def _of_proxy(self, _: socket.socket, method: Optional[str]) -> http.client.HTTPResponse:

@@ -26,11 +26,6 @@ class Bell:
         except OSError:  # it is over
             pass
 
-    def close(self) -> None:
-        """Nobody waits any more."""
-        self.heard.close()
-        self.woken.close()
-
 
 def wait_for_signal(announce: Callable[[], None], bell: Optional[Bell] = None) -> None:
     """Return at the bell and, in the main thread, SIGINT or SIGTERM. announce: called once none can be missed.
@@ -50,7 +45,8 @@ def wait_for_signal(announce: Callable[[], None], bell: Optional[Bell] = None) -
     finally:
         if main:
             signal.set_wakeup_fd(-1)
-        bell.close()
+        bell.heard.close()
+        bell.woken.close()
 
 
 def take_over() -> Tuple[BinaryIO, BinaryIO]:

@@ -33,7 +33,7 @@ from ..lib.strict_json import encode
 from ..patterns.notifications import Cancelled
 from ..patterns.subscriptions import Subscription
 from .endpoint import MAX_BODY
-from .loop import Loop, Then, Work
+from .loop import Loop, Then, Work, nothing
 from .outbox import AT_ONCE, Outbox
 from .process import Bell, take_over, wait_for_signal
 
@@ -44,10 +44,6 @@ GRACE, LAST = 0.6, 0.2
 """Seconds for what is owed once the input has ended, and for what is cancelled then to notice."""
 PATIENCE = 0.001
 """Seconds that a line may take before another thread reads on."""
-
-
-def _nothing() -> None:
-    """Follows work that leaves nothing to do."""
 
 
 class Line(Request):
@@ -76,12 +72,13 @@ class StdioServer(Peer):
     """
 
     def __init__(self, mcp: Serving, source: BinaryIO, sink: BinaryIO, max_line: int = MAX_BODY,
-                 on_end: Callable[[], None] = _nothing) -> None:
+                 on_end: Callable[[], None] = nothing) -> None:
         super().__init__()
         self.mcp, self.max_line = mcp, max_line
-        self.loop = Loop(_nothing, 60.0, HANDLERS + 2, PATIENCE)
+        self.loop = Loop(nothing, 60.0, HANDLERS + 2, PATIENCE)
         self.abandoned = False  # whether a handler did not end in the grace period
         self._source: Any = source
+        self._pumped: Optional[socket.socket] = None  # where the source is read from if it is pumped
         self._read: Callable[[int], Optional[bytes]] = getattr(source, "read1", source.read)
         self._on_end = on_end
         # The leader's own:
@@ -117,11 +114,14 @@ class StdioServer(Peer):
             except (OSError, ValueError):
                 ours, theirs = socket.socketpair()
                 threading.Thread(target=_pump, args=(self._read, theirs), name="mcp-stdin", daemon=True).start()
-                self._source, self._read = ours, ours.recv
+                self._source = self._pumped = ours
+                self._read = ours.recv
                 selector.register(ours, EVENT_READ, self._ready)
         elif self._watched and not wanted:
             selector.unregister(self._source)
         self._watched = wanted
+        if self._input_ended and self._pumped is not None:
+            self._pumped.close()
 
     def _ready(self, _events: int) -> None:
         try:
@@ -218,14 +218,14 @@ class StdioServer(Peer):
                 self.out.put(line, answer.body, last=True)
         except BodyAwaited:
             self._queue(partial(self._serve, line, True))
-            return _nothing
+            return nothing
         except Cancelled:
             self.end(line)
         finally:
             self._framed(line)
         if line.placed:
             self._free(line.size)
-        return _nothing
+        return nothing
 
     def later(self, work: Callable[[], None]) -> None:
         """Have work done that belongs to a request, in a place of its own, once there is one."""
@@ -234,7 +234,7 @@ class StdioServer(Peer):
                 work()
             finally:
                 self._free(0)
-            return _nothing
+            return nothing
         self._queue(placed)
 
     def _queue(self, work: Work) -> None:
@@ -306,7 +306,7 @@ class StdioServer(Peer):
             if isinstance(request, Line) and request.news is not None:
                 request.news.end()
         with self._changed:  # whoever was cancelled is owed nothing, nor one whose client would have to answer first
-            self._changed.wait_for(lambda: not (
+            self._changed.wait_for(lambda: self._input_ended and not (
                 self._waiting or self.out.writing or self.in_flight and self._running), GRACE)
         self._cancel_all("the server stops")
         with self._changed:
@@ -318,6 +318,8 @@ class StdioServer(Peer):
         self._input_ended = True
         self._in.clear()
         self._watch(False)
+        with self._changed:
+            self._changed.notify_all()
 
 
 def _pump(read: Callable[[int], Optional[bytes]], into: socket.socket) -> None:
@@ -344,7 +346,7 @@ def serve_stdio(mcp: Serving, source: Optional[BinaryIO] = None, sink: Optional[
         source, sink = take_over()
     bell = Bell()
     with StdioServer(mcp, source, sink, max_line, bell.ring) as running:
-        wait_for_signal(_nothing, bell)
+        wait_for_signal(nothing, bell)
     if None in given and not running.abandoned:
         sink.close()
     return not running.abandoned

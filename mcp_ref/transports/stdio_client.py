@@ -29,7 +29,7 @@ from ..base.log import log
 from ..base.meta import PROGRESS_TOKEN, SUBSCRIPTION_ID
 from ..lib.strict_json import NotJson, decode
 from ..lib.text import shown
-from .calls import GLANCE, Deadline, Notified, Sent, Silence, Wire, encoded
+from .calls import GLANCE, Deadline, Notified, Sent, Wire, encoded
 from .child import MAX_LINE, PATIENCE, Child, Line, named
 
 MAX_UNREAD = 8 * 1024 * 1024
@@ -92,7 +92,7 @@ class StdioClient:
         self._start = functools.partial(Child, list(command), self.address, weakref.WeakMethod(self._hear),
                                         weakref.WeakMethod(self._lost), env, cwd, stderr)
 
-    def authorized(self, deadline: Deadline) -> Dict[str, str]:
+    def authorized(self) -> Dict[str, str]:
         """Nothing: who started the process is whom it serves."""
         return {}
 
@@ -125,10 +125,22 @@ class StdioClient:
 
         It, and the iterator, raise what `post` does.
         """
-        sent = encoded(message)
+        call = Call(self, message, encoded(message), deadline)
         deadline.left()
-        with Call(self, message, sent, deadline) as call:
-            yield call, call.messages()
+        handle = deadline.handle
+        if handle is not None:
+            handle.add(call.hang_up)
+        try:
+            self._begin(call)
+            try:
+                yield call, call.messages()
+            finally:
+                self._give_up(call)
+                if self.wire is not None:
+                    self.wire(call.sent.decode("ascii"), b"\n".join(call.received).decode("utf-8"))
+        finally:
+            if handle is not None:
+                handle.discard(call.hang_up)
 
     def notify(self, message: Mapping[str, Any], headers: Mapping[str, str], deadline: Deadline) -> None:
         """Send a notification or, in the older eras, a response; returns once it is written. Raises as `post` does."""
@@ -204,7 +216,7 @@ class StdioClient:
 
     # Messages to their requests
 
-    def begin(self, call: "Call") -> None:
+    def _begin(self, call: "Call") -> None:
         """Send the request of a call; its answer finds it from now on."""
         child = call.child = self._running()
         with self._routing:
@@ -215,7 +227,7 @@ class StdioClient:
         if child.fate is not None:  # it may have been told before the call was there
             self._fail(child, child.fate)
 
-    def give_up(self, call: "Call") -> None:
+    def _give_up(self, call: "Call") -> None:
         """Nobody waits for the call any more; where it has no answer, the server is told so."""
         with self._routing:
             if self._calls.get(call.key) is not call:
@@ -248,7 +260,7 @@ class StdioClient:
         if message.get("jsonrpc") == "2.0" and isinstance(message.get("method"), str):
             call = self._told(message)
             if call is not None and not call.put(message, line):
-                self.give_up(call)
+                self._give_up(call)
                 call.end("sent more than was read", TransportError)
             elif call is None and self.on_message is not None:
                 if self.wire is not None:
@@ -318,12 +330,13 @@ def _key(id: Any) -> Key:
 
 
 class Call:
-    """One request and its answer; a context manager. deadline: of each wait, and may be changed on the way.
+    """One request and its answer. deadline: of each wait, and may be changed on the way. received: lines, for `wire`.
 
-    headers: those of its answer, of which there are none here.
+    headers, until: those of its answer, and of its token, of which there are none here.
     """
 
     headers: Mapping[str, str] = {}
+    until: Optional[float] = None
     child: Child
 
     def __init__(self, transport: StdioClient, message: Mapping[str, Any], sent: bytes, deadline: Deadline) -> None:
@@ -334,29 +347,10 @@ class Call:
         fields = params.get("_meta") if isinstance(params, dict) else None
         token = fields.get(PROGRESS_TOKEN) if isinstance(fields, dict) else None
         self.token = None if token is None else _key(token)
-        self._transport, self._handle = transport, deadline.handle
-        self._received: List[bytes] = []
+        self._transport = transport
+        self.received: List[bytes] = []
         self._came, self._taken = 0, 0
         self._happened: "queue.SimpleQueue[Happened]" = queue.SimpleQueue()
-
-    def __enter__(self) -> "Call":
-        if self._handle is not None:
-            self._handle.add(self.hang_up)
-        try:
-            self._transport.begin(self)
-        except BaseException:
-            if self._handle is not None:
-                self._handle.discard(self.hang_up)
-            self._transport.give_up(self)
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._handle is not None:
-            self._handle.discard(self.hang_up)
-        self._transport.give_up(self)
-        if self._transport.wire is not None:
-            self._transport.wire(self.sent.decode("ascii"), b"\n".join(self._received).decode("utf-8"))
 
     def hang_up(self) -> None:
         """End it, from any thread: whoever waits looks up."""
@@ -380,9 +374,8 @@ class Call:
             try:
                 happened = self._happened.get(timeout=self.deadline.left())
             except queue.Empty:
-                if isinstance(self.deadline, Silence):
-                    raise self.deadline.error() from None
-                continue  # the end may have been moved meanwhile, and left() tells where it was not
+                self.deadline.waited()
+                continue
             if happened is None:
                 self.deadline.left()
                 return
@@ -391,7 +384,7 @@ class Call:
             message, line = happened
             self._taken += len(line)
             if self._transport.wire is not None:
-                self._received.append(line)
+                self.received.append(line)
             if message.get("method") == "notifications/cancelled":
                 return
             yield message

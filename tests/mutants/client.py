@@ -101,7 +101,16 @@ PAGES: Edits = [
     ('{} if cursor is None else {"cursor": cursor}', '{} if not cursor else {"cursor": cursor}'),
 ]
 
+SUBSCRIPTION: Edits = [
+    ("self._begin is not None and until is not None and", "until is not None and"),
+    ("until - ABOUT <= time.time()", "until <= time.time()"),
+    ("until - ABOUT <= time.time()", "True"),
+    (" and error.passing)", ")"),
+    (" or isinstance(error, AuthorizationError) and error.passing)", ")"),
+]
+
 CACHE: Edits = [
+    ("(public,) if authorization is None else (place, public)", "(place, public)"),
     ("self._clock() < kept.until", "True"),
     ("self._clock() < kept.until", "self._clock() <= kept.until"),
     ("                    self._kept.move_to_end(each)\n", ""),
@@ -179,12 +188,14 @@ HTTP_CLIENT: Edits = [
     ("sse.events(exchange.pieces(response), self.max_message))", "sse.events(exchange.pieces(response), 10**12))"),
     ('.partition(";")[0].strip().lower()', ".strip().lower()"),
     ('.partition(";")[0].strip().lower()', '.partition(";")[0].strip()'),
-    ("**self.address.authorization(), ", ""),
+    ("_with(self.address.authorization(), self._given())", "self._given()"),
+    ("if name.lower() not in names}", "}"),
     ('repeatable=message["method"] in REPEATABLE', "repeatable=True"),
     ('repeatable=message["method"] in REPEATABLE', "repeatable=False"),
 ]
 
 POOL: Edits = [
+    ("                made.close()\n                if not", "                if not"),
     ("        if not direct:\n", "        if True:\n"),
     ("            if not row[1].has_news():\n", "            if True:\n"),
     (" if row[1].site == site)", ")"),
@@ -205,6 +216,7 @@ EXCHANGE: Edits = [
     ("not whole or self._handle is not None and self._handle.cancelled:", "not whole:"),
     ("                self._pool.give(connection)\n", "                connection.close()\n"),
     ("return connection.reusable and not response.length", "return connection.reusable"),
+    ("if self._broken:", "if False:"),
     ("        if (response.length or 0) > limit:\n            raise too_large\n", ""),
     ("            if len(body) > limit:\n                raise too_large\n", ""),
     ('        if left:\n            raise BrokenOff', "        if False:\n            raise BrokenOff"),
@@ -243,6 +255,7 @@ LEGACY_WAYS: Edits = [
     ("for message in _apart(messages):", "for message in messages:"),
     ("_apart(self._http.told(exchange", "iter(self._http.told(exchange"),
     ("_apart(http.told(self._exchange, events))", "http.told(self._exchange, events)"),
+    ("if isinstance(error, AuthorizationError) and not error.passing:", "if False:"),
     ('re.fullmatch("[\\x21-\\x7e]*", named)', "True"),
     ('self._fields = {VERSION: version, **({SESSION: named} if named else {})}', "self._fields = {VERSION: version}"),
     ('self._fields = {VERSION: version, **({SESSION: named} if named else {})}', "self._fields = {SESSION: named}"),
@@ -290,15 +303,19 @@ CLIENT_EDITS: Dict[str, Tuple[str, Edits]] = {
     "client/responses.py": ("test_client.Answers test_client_network test_client_lists test_client_wire", RESPONSES),
     "client/elicitation.py": ("test_client_rounds test_client_wire test_questions", ELICITATION),
     "client/pages.py": ("test_client_lists", PAGES),
-    "client/cache.py": ("test_client_cache", CACHE),
+    "client/cache.py": ("test_client_cache test_oauth_lasting.Kept", CACHE),
+    "client/subscription.py": ("test_oauth_lasting.Followed", SUBSCRIPTION),
     "client/era.py": (_ERAS, ERA),
     "client/choice.py": (_ERAS + " test_stdio_client.Processes", CHOICE),
     "client/icons.py": ("test_icons", ICONS),
     "transports/http_client.py": ("test_client test_client_network test_client_wire test_pool test_bad_servers",
                                   HTTP_CLIENT),
-    "transports/pool.py": ("test_pool test_client_network test_client test_client_tls test_bad_servers", POOL),
-    "transports/exchange.py": ("test_pool test_client_network test_client test_client_options test_bad_servers",
+    "transports/pool.py": ("test_pool test_client_held test_client_network test_client test_client_tls "
+                           "test_bad_servers", POOL),
+    "transports/exchange.py": ("test_pool test_client_network test_client test_client_options test_bad_servers "
+                               "test_client_held.Held.test_a_call_that_fails",
                                EXCHANGE),
     "legacy/client.py": ("test_client_legacy test_client_legacy_sse", LEGACY_CLIENT),
-    "legacy/ways.py": ("test_client_legacy test_client_legacy_sse", LEGACY_WAYS),
+    "legacy/ways.py": ("test_client_legacy test_client_legacy_sse test_oauth_lasting.OfAnOlderEra "
+                       "test_client_held.Held.test_a_stream_that_no_thread_can_read", LEGACY_WAYS),
 }

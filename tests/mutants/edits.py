@@ -426,6 +426,7 @@ BASE_PEER: Edits = [
 ]
 
 TRANSPORTS_STDIO: Edits = [
+    ("            self._pumped.close()", "            pass"),
     ('self._in.find(b"\\n", self._looked)', 'self._in.replace(b"\\r", b"\\n").find(b"\\n", self._looked)'),
     ("if end < 0 and self._input_ended and self._in:", "if False:"),
     ("if self._looked <= self.max_line:", "if True:"),
@@ -465,7 +466,7 @@ TRANSPORTS_PROCESS: Edits = [
 ]
 
 TRANSPORTS_OUTBOX: Edits = [
-    ("if not news.due:", "if True:"),
+    ("        subscription.wake = None\n", ""),
     ("            while wait and self._unsent", "            while False and self._unsent"),
     ("MUCH // 2 and not self._forsaken(piece):", "MUCH // 2:"),
     ("self._unsent > MUCH // 2", "self.full"),
@@ -475,7 +476,7 @@ TRANSPORTS_OUTBOX: Edits = [
     ("        if here:\n            self._write()", "        if True:\n            self._write()"),
     ("        if request is not None and request.cancelled:\n            return\n", ""),
     ("            self._channel.end(request)\n        if piece", "            pass\n        if piece"),
-    ("            piece.news.due = False", "            piece.news.due = True"),
+    ("            piece.news.wake = partial(self._wake, request, piece.news)\n", ""),
     ("            yield encode({\"jsonrpc\": \"2.0\", \"id\": request.id, \"error\": error.body()})\n", ""),
     ("            subscription.close()\n        elif", "        elif"),
     ("        self._channel.end(request)\n        params", "        params"),
@@ -828,6 +829,9 @@ LEGACY_HTTP_SSE: Edits = [
 ]
 
 TRANSPORTS_CHILD: Edits = [
+    ("                    pipe.close()\n", "                    pass\n"),
+    ("            self._process.wait()\n            self._threads", "            self._threads"),
+    ("            self.end()\n            for pipe", "            for pipe"),
     ("        self.octets = message + b\"\\n\"", "        self.octets = message"),
     ("        return self._claim.acquire(blocking=False)", "        return True"),
     ("        return self._claim.acquire(blocking=False)", "        return not self._claim.locked()"),
@@ -835,12 +839,12 @@ TRANSPORTS_CHILD: Edits = [
     ("cwd=cwd, start_new_session", "start_new_session"),
     ("start_new_session=True", "start_new_session=False"),
     ("list(command), bufsize", "' '.join(command), shell=True, bufsize"),
-    ("        self._lines.put(None)\n        for step", "        for step"),
+    ("        self._lines.put(None)\n        others", "        others"),
     ('(None, "SIGTERM", "SIGKILL")', '("SIGTERM", "SIGKILL")'),
     ('(None, "SIGTERM", "SIGKILL")', '(None, "SIGKILL")'),
     ('(None, "SIGTERM", "SIGKILL")', '(None, "SIGTERM")'),
     ("os.killpg(self._process.pid", "os.kill(self._process.pid"),
-    ("                if thread is not threading.current_thread():\n", "                if thread is None:\n"),
+    (" if thread is not threading.current_thread()]", " if thread is None]"),
     ("        except OSError:  # it reads no more\n            self._tell()",
      "        except OSError:  # it reads no more\n            pass"),
     ("                except Exception:", "                except ValueError:"),
@@ -870,7 +874,7 @@ TRANSPORTS_STDIO_CLIENT: Edits = [
     ("            line.withdraw()", "            pass"),
     ("                if child.fate is not None:\n                    raise",
      "                if False:\n                    raise"),
-    ("        deadline.left()\n        with Call", "        with Call"),
+    ("        deadline.left()\n        handle", "        handle"),
     ('            self._end(HASTE, "was ended to be started anew")', "            pass"),
     ("        self._closed = True\n        with", "        with"),
     ("if not self.restarts or self._unanswered >= MAX_STARTS:", "if self._unanswered >= MAX_STARTS:"),
@@ -893,7 +897,7 @@ TRANSPORTS_STDIO_CLIENT: Edits = [
     ('{call.child for call in list(self._calls.values())}', "()"),
     ("        if not isinstance(message, dict):\n            return self._foreign(line)\n", ""),
     ('if message.get("jsonrpc") == "2.0" and isinstance', "if isinstance"),
-    ("            if call is not None and not call.put(message, line):\n                self.give_up(call)",
+    ("            if call is not None and not call.put(message, line):\n                self._give_up(call)",
      "            if call is not None and not call.put(message, line):\n                pass"),
     ('                call.end("sent more than was read", TransportError)', "                pass"),
     ('                    self.wire("", line.decode("utf-8"))', "                    pass"),
@@ -916,11 +920,11 @@ TRANSPORTS_STDIO_CLIENT: Edits = [
     (', TransportError)\n        elif line.strip():', ', TransportError)\n        elif True:'),
     ("            self._warned = True\n", ""),
     ("    return (type(id), id if", "    return (float, id if"),
-    ("        self._transport.give_up(self)\n        if self", "        if self"),
+    ("                self._give_up(call)\n                if self.wire", "                if self.wire"),
     ("        self.opened = self.listens\n", ""),
     ("        self.opened = self.listens\n", "        self.opened = True\n"),
     ("            self._taken += len(line)\n", "            self._taken = 0\n"),
-    ("                if isinstance(self.deadline, Silence):", "                if False:"),
+    ("                self.deadline.waited()\n", ""),
     ("            if happened is None:\n                self.deadline.left()\n", "            if happened is None:\n"),
     ('            if message.get("method") == "notifications/cancelled":', "            if False:"),
 ]
