@@ -22,7 +22,6 @@ from .base.log import log
 from .base.meta import stamped
 from .base.request import Answer, BodyAwaited, Head, Request
 from .base.versioning import initialize_hint
-from .explain import trace
 from .ladder import ASIDE, climb, door, known_host, known_origin
 from .legacy.serve import serve as serve_legacy
 from .lib.strict_json import encode
@@ -32,6 +31,7 @@ from .patterns.notifications import CANCELLED, Cancelled
 from .patterns.subscriptions import Subscription
 from .server.invoke import principal_name
 from .server.state import State
+from .trace import trace
 from .transports.endpoint import Endpoint
 
 

@@ -14,8 +14,7 @@ from ..base.versioning import LATEST, RELEASE
 from . import screen
 from .faults import INTERRUPTED, SAID_NO, STATUSES, UsageError, called, status_of
 
-_SECRET = re.compile(r"((?:authorization|cookie|api-?key|token|secret|password)\s*[:=]).*"
-                     r"|(?<=://)[^/@\s]*(?=@)", re.IGNORECASE)
+_SECRET = r"(?i)((?:authorization|cookie|api-?key|token|secret|password)\s*[:=]).*|(?<=://)[^/@\s]*(?=@)"
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
@@ -84,7 +83,7 @@ class _Parser(argparse.ArgumentParser):
     """Complains without repeating what may be a secret, and not in vain where its output cannot be written."""
 
     def error(self, message: str) -> NoReturn:
-        super().error(_SECRET.sub(lambda found: (found.group(1) or "") + "…", message))
+        super().error(re.sub(_SECRET, lambda found: (found.group(1) or "") + "…", message))
 
     def _print_message(self, message: str, file: Any = None) -> None:
         print(message, end="", file=file or sys.stderr, flush=True)

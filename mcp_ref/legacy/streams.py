@@ -28,7 +28,7 @@ COST = 256
 RETRY = 1000
 """Milliseconds after which a client may come back."""
 
-_EVENT_ID = re.compile(r"(\d{1,9})-(\d{1,9})")
+_EVENT_ID = r"(\d{1,9})-(\d{1,9})"
 
 
 def _nothing() -> None:
@@ -82,7 +82,7 @@ class Streams:
 
     def resumed(self, last_event_id: str) -> "Optional[Reader]":
         """What goes on after that event, on the stream that it was of; None where there is no such stream any more."""
-        match = _EVENT_ID.fullmatch(last_event_id)
+        match = re.fullmatch(_EVENT_ID, last_event_id)
         stream = None if match is None else self.by_number.get(int(match[1]))
         if match is None or stream is None or int(match[2]) > stream.count:
             return None

@@ -6,7 +6,6 @@ keywords. A plain dict that a handler returns is data, whatever its members are 
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
@@ -16,10 +15,10 @@ from ..lib.text import Octets, base64_text, is_base64, shown
 from ..lib.uri import is_uri
 from ..patterns.sampling import ROLES
 
-_MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+(?:[ \t]*;[\x20-\x7e\t]*)?")
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[Zz]|[-+]\d\d:?\d\d)?)?", re.ASCII)
-_ICON = re.compile(r"(?:https?|data):", re.IGNORECASE)
-_SIZE = re.compile(r"[1-9]\d*x[1-9]\d*|any", re.ASCII)
+_MEDIA_TYPE = r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+(?:[ \t]*;[\x20-\x7e\t]*)?"
+_MOMENT = r"(?a)\d{4}-\d\d-\d\d(?:[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[Zz]|[-+]\d\d:?\d\d)?)?"
+_ICON = "(?i)(?:https?|data):"
+_SIZE = "[1-9][0-9]*x[1-9][0-9]*|any"
 
 class Block(Dict[str, Any]):
     """A content block, told by its class from data that looks like one."""
@@ -80,7 +79,7 @@ def check_base64(value: Any) -> None:
 
 def check_media_type(value: Any) -> None:
     """A media type such as image/png."""
-    if not isinstance(value, str) or not _MEDIA_TYPE.fullmatch(value):
+    if not isinstance(value, str) or not re.fullmatch(_MEDIA_TYPE, value):
         raise ValueError(f"a mimeType is type/subtype, not {shown(value)}")
 
 
@@ -132,13 +131,13 @@ def _check_priority(value: Any) -> None:
 
 
 def _check_moment(value: Any) -> None:
-    if not isinstance(value, str) or not _MOMENT.fullmatch(value):
+    if not isinstance(value, str) or not re.fullmatch(_MOMENT, value):
         raise ValueError(f"it must be a text such as 2026-07-28T09:30:00Z, not {shown(value)}")
 
 
 def _check_icon(value: Any) -> None:
     check_uri(value)
-    if not _ICON.match(value):
+    if not re.match(_ICON, value):
         raise ValueError(f"an icon is an http, https or data URI, not {shown(value)}")
 
 
@@ -148,7 +147,7 @@ def _check_theme(value: Any) -> None:
 
 
 def _check_sizes(value: Any) -> None:
-    if not isinstance(value, (list, tuple)) or not all(isinstance(size, str) and _SIZE.fullmatch(size)
+    if not isinstance(value, (list, tuple)) or not all(isinstance(size, str) and re.fullmatch(_SIZE, size)
                                                        for size in value):
         raise ValueError(f"it must be a list such as ['48x48', 'any'], not {shown(value)}")
 
@@ -166,6 +165,8 @@ def check_known(what: str, value: Any, rules: Rules, required: Sequence[str] = (
         raise ValueError(f"{what} must be a dict, not {shown(value)}")
     for name in value:
         if name not in rules:
+            import difflib  # for those who mistyped
+
             near = difflib.get_close_matches(str(name), rules, 1, 0.5)
             raise ValueError(f"{what} cannot have {shown(name)}" + (f", did you mean {near[0]}?" if near else
                              f", only {', '.join(rules)}; what is your own goes into meta"))

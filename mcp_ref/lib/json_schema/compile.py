@@ -22,7 +22,6 @@ from .applicators import APPLICATORS, unevaluated, within
 from .assertions import ASSERTIONS, Maker, Rules, allowed_types
 from .dialects import MODERN, Dialect, dialect_of, metaschema
 from .node import Node
-from .patterns import compile_pattern
 from .run import JSON_TYPES, Bounded, Check, Failures, Matcher, Run, fail, join, json_type, said
 
 MAX_SCHEMA_DEPTH = 64  # subschemas lexically within one another
@@ -236,6 +235,8 @@ class Compiler:
     def _pattern(self, pattern: str) -> Matcher:
         """The matcher of a pattern; all patterns of a schema together have a bound too."""
         if pattern not in self._patterns:
+            from .patterns import compile_pattern  # for schemas that have one
+
             self._patterns[pattern], cost = compile_pattern(pattern)
             self._pattern_cost += cost
             if self._pattern_cost > MAX_PATTERN_COST:
