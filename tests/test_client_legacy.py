@@ -42,7 +42,7 @@ from tests.stub_http import (
     raw,
     said,
 )
-from tests.support import Clock, proves
+from tests.support import Clock, proves, until
 
 FORM = {"type": "object", "properties": {"name": {"type": "string", "default": "Ada"}}}
 ELICIT: Dict[str, Any] = {"jsonrpc": "2.0", "id": "q1", "method": "elicitation/create",
@@ -65,16 +65,6 @@ class LegacyCase(ClientCase):
 
     def of(self, stub: Stub, what: str) -> List[Seen]:
         return [seen for seen in list(stub.seen) if asked(seen) == what]
-
-    def eventually(self, holds: Callable[[], Any]) -> Any:
-        """What `holds` gives, once it is true."""
-        until = time.monotonic() + 30
-        while time.monotonic() < until:
-            made = holds()
-            if made:
-                return made
-            time.sleep(0.005)
-        self.fail("it did not come")
 
 
 class Opening(LegacyCase):
@@ -243,7 +233,7 @@ class Requests(LegacyCase):
             token = seen.params["_meta"]["progressToken"]
             stream.send(note("progress", progressToken=token, progress=1))
             stream.send(note("message", level="info", data="beside"))
-            self.eventually(lambda: len(heard) == 2)
+            until(lambda: len(heard) == 2)
             ahead = [note("progress", progressToken=token, progress=2), note("message", level="error", data="ahead"),
                      note("progress", progressToken="other", progress=3)]
             return events(*ahead, last=LISTED["tools/call"])(seen)
@@ -271,14 +261,14 @@ class Requests(LegacyCase):
         with self.session({"tools/call": stream}) as (stub, client):
             with self.assertRaises(Timeout):
                 client.call_tool("t", timeout=0.2)
-            (cancelled,) = self.eventually(lambda: self.of(stub, "notifications/cancelled"))
+            (cancelled,) = until(lambda: self.of(stub, "notifications/cancelled"))
             (called,) = self.of(stub, "tools/call")
             self.assertEqual(cancelled.params["requestId"], called.message["id"])
             handle = CallHandle()
             threading.Timer(0.1, handle.cancel).start()
             with self.assertRaises(CallCancelled):
                 client.call_tool("t", handle=handle)
-            self.eventually(lambda: len(self.of(stub, "notifications/cancelled")) == 2)
+            until(lambda: len(self.of(stub, "notifications/cancelled")) == 2)
             stream.end()
             stream.end()
 
@@ -294,7 +284,7 @@ class Requests(LegacyCase):
 
 class Questions(LegacyCase):
     def answers(self, stub: Stub, count: int = 1) -> List[Dict[str, Any]]:
-        found = self.eventually(lambda: len(self.of(stub, "response")) >= count and self.of(stub, "response"))
+        found = until(lambda: len(self.of(stub, "response")) >= count and self.of(stub, "response"))
         return [seen.message for seen in found]
 
     def test_on_the_stream_of_a_request(self) -> None:
@@ -399,14 +389,14 @@ class Questions(LegacyCase):
                 (told,) = self.answers(stub)
                 self.assertEqual(told["error"]["code"], code)
                 self.assertNotIn("secret", str(told))
-                self.assertEqual(len(self.eventually(lambda: self.of(stub, "notifications/cancelled"))), 1)
+                self.assertEqual(len(until(lambda: self.of(stub, "notifications/cancelled"))), 1)
         stream = Stream()
         with self.session({"GET": stream}, on_elicit=fails) as (stub, client), self.assertLogs("mcp_ref") as logged:
             client.list_tools()
             stream.send(ELICIT)
             self.assertEqual(self.answers(stub)[0]["error"]["code"], -32603)
             self.assertEqual(client.list_tools(), [])
-            self.eventually(lambda: logged.records)  # which comes after the answer
+            until(lambda: logged.records)  # which comes after the answer
             stream.end()
 
     def test_who_takes_time_to_answer_does_not_use_up_the_timeout(self) -> None:
@@ -554,7 +544,7 @@ class Resumption(LegacyCase):
         with self.session({"GET": lambda seen: next(left)(seen), "initialize": initialized(session="s1")},
                           on_log=lambda _, data, __: heard.append(data)) as (stub, client):
             client.list_tools()
-            self.eventually(lambda: heard == ["one", "two"])
+            until(lambda: heard == ["one", "two"])
             self.assertEqual([seen.header("Last-Event-ID") for seen in self.of(stub, "GET")], [None, "0-1"])
             streams[1].end()
 
@@ -562,7 +552,7 @@ class Resumption(LegacyCase):
         with mock.patch.multiple(ways, WAIT=0.01, LONGEST_WAIT=0.01):
             with self.session({"GET": events()}) as (stub, client):
                 client.list_tools()
-                self.eventually(lambda: len(self.of(stub, "GET")) >= ways.ATTEMPTS)
+                until(lambda: len(self.of(stub, "GET")) >= ways.ATTEMPTS)
                 time.sleep(0.2)
                 self.assertEqual(len(self.of(stub, "GET")), ways.ATTEMPTS)
 

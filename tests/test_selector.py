@@ -19,7 +19,7 @@ from mcp_ref.transports.http_server import HTTPServer, Limits
 from mcp_ref.transports.loop import Loop
 from mcp_ref.transports.outgoing import Outgoing
 
-from .support import RawClient, message
+from .support import RawClient, message, until
 
 
 def resident():
@@ -48,12 +48,6 @@ class Served(unittest.TestCase):
     def echo(self, client, text="hi"):
         client.request(message("tools/call", {"name": "echo", "arguments": {"text": text}}))
         return client.response()
-
-    def until(self, true):
-        end = time.monotonic() + 20
-        while not true():
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.002)
 
 
 class Turns(unittest.TestCase):
@@ -239,7 +233,7 @@ class Handlers(Served):
         for cut in (1, 300, 1, 1, 1):  # one that stops to wait for its body has not shown that it is quick
             octets = client.octets(message("tools/call", {"name": "work"}))
             client.send(octets[:-cut])
-            self.until(lambda: self.http.states["arriving"])
+            until(lambda: self.http.states["arriving"])
             client.send(octets[-cut:])
             led.append(client.response().json["result"]["content"][0]["text"])
             slow[0] = False
@@ -261,7 +255,7 @@ class Handlers(Served):
         for client in stalled:
             client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
             client.request(message("tools/call", {"name": "large"}))
-        self.until(lambda: len(self.http.states["answering"]) == 6)
+        until(lambda: len(self.http.states["answering"]) == 6)
         self.assertEqual(self.http.busy, [])
         self.assertEqual(self.echo(self.client()).status, 200)
         for client in stalled:
@@ -277,7 +271,7 @@ class Handlers(Served):
         client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
         octets = client.octets(message("tools/call", {"name": "large"}))
         client.send(octets * 4)
-        self.until(lambda: self.http.states["answering"])
+        until(lambda: self.http.states["answering"])
         self.assertEqual(self.echo(self.client()).status, 200)
         self.assertEqual(len(calls), 1)
         for _ in range(4):
@@ -293,7 +287,7 @@ class Handlers(Served):
             client.head()
         stopping = threading.Thread(target=self.http.stop)
         stopping.start()
-        self.until(lambda: self.http.stopping)
+        until(lambda: self.http.stopping)
         for client in clients:
             self.assertEqual(len(client._exactly(8_000_000)), 8_000_000)
         stopping.join(20)
@@ -353,7 +347,7 @@ class Bodies(Served):
         for client in (held, waiting):
             octets = client.octets(self.whole(700_000))
             client.send(octets[:5000])
-        self.until(lambda: self.http.room._waiting)
+        until(lambda: self.http.room._waiting)
         for size in (10, 60_000):  # a small body needs no room, in however many pieces it comes
             small = self.client()
             octets = small.octets(self.whole(size))
@@ -367,19 +361,19 @@ class Bodies(Served):
         self.assertEqual(len(self.http.room._waiting), 1)
         held.send(held.octets(self.whole(700_000))[5000:])
         self.assertEqual(held.response().status, 200)
-        self.until(lambda: not self.http.room._waiting)
+        until(lambda: not self.http.room._waiting)
 
     def test_at_the_end_of_its_time_it_is_told_503(self):
         self.serve(bodies=100_000, arrive=0.3)
         held, waiting = self.client(), self.client()
         for client in (held, waiting):
             client.send(client.octets(b" " * 90_000)[:500])
-            self.until(lambda: self.http.room._reserved)
-        self.until(lambda: self.http.room._waiting)
+            until(lambda: self.http.room._reserved)
+        until(lambda: self.http.room._waiting)
         reply = waiting.response()
         self.assertEqual((reply.status, reply.headers["retry-after"]), (503, "1"))
         self.assertEqual(held.response().status, 408)
-        self.until(lambda: not self.http.open)
+        until(lambda: not self.http.open)
         room = self.http.room
         self.assertEqual((room._reserved, room._held, room._waiting, room._holders), (0, 0, {}, {}))
 
@@ -388,12 +382,12 @@ class Bodies(Served):
         raw = json.dumps(self.whole(300_000)).encode()
         held = self.client()
         held.send(held.octets(b"x" * 900_000)[:500])
-        self.until(lambda: self.http.room._reserved)
+        until(lambda: self.http.room._reserved)
         client = self.client()
         client.send(client.octets(raw, content_length=None, transfer_encoding="chunked")[:-len(raw)])
         sending = threading.Thread(target=client.send, args=(b"%x\r\n%s\r\n0\r\n\r\n" % (len(raw), raw),))
         sending.start()
-        self.until(lambda: self.http.room._waiting)
+        until(lambda: self.http.room._waiting)
         held.socket.close()
         self.assertEqual(client.response().status, 400, "the octets of the message are no call of tools/list")
         sending.join()
@@ -410,7 +404,7 @@ class Bodies(Served):
         dripping = [self.client() for _ in range(20)]
         for client in dripping:
             client.send(b"POST /mcp HTTP/1.1\r\nA: " + b"x" * (MAX_HEAD // 2))
-            self.until(lambda: self.http.room._held >= 16_000)
+            until(lambda: self.http.room._held >= 16_000)
             self.assertEqual(self.echo(self.client()).status, 200)
         reply = dripping[0].response()
         self.assertEqual((reply.status, reply.headers["retry-after"]), (503, "1"))
@@ -466,7 +460,7 @@ class Connections(Served):
             made.sendall(octets)
             self.assertTrue(made.recv(4096).startswith(b"HTTP/1.1 200"))
             clients.append(made)
-        self.until(lambda: len(self.http.idle) == held + len(warm))
+        until(lambda: len(self.http.idle) == held + len(warm))
         self.assertLess(threading.active_count() - threads, held // 10)  # one that was late may have called another
         if before is not None and COUNTED:  # elsewhere what a compiler takes meanwhile is more
             self.assertLess((resident() - before) / held, 4500)  # both ends of it are in this process
@@ -487,7 +481,7 @@ class Connections(Served):
 
         thread = threading.Thread(target=drip)
         thread.start()
-        self.until(lambda: not self.http.open)
+        until(lambda: not self.http.open)
         stop.set()
         thread.join()
         self.assertTrue(silent.closed())
@@ -496,7 +490,7 @@ class Connections(Served):
         self.serve()
         idle = self.client()
         self.echo(idle)
-        self.until(lambda: self.http.idle)
+        until(lambda: self.http.idle)
         accept, faults = self.http.get_request, [OSError(errno.EMFILE, "no file left")]
 
         def get_request():
@@ -507,7 +501,7 @@ class Connections(Served):
         with mock.patch.object(self.http, "get_request", get_request):
             self.assertEqual(self.echo(self.client()).status, 200)
             self.assertTrue(idle.closed())
-            self.until(lambda: self.http.idle)
+            until(lambda: self.http.idle)
             faults += [OSError(errno.EMFILE, "no file left")] * 3  # which nobody's going helps
             self.assertEqual(self.echo(self.client()).status, 200)
 
@@ -520,7 +514,7 @@ class Connections(Served):
         out.send(b"x")
         blocked = threading.Thread(target=lambda: self.assertRaises(OSError, out.send, b"x" * 4_000_000, wait=True))
         blocked.start()
-        self.until(lambda: out._drained)
+        until(lambda: out._drained)
         out.close()
         blocked.join(20)
         self.assertFalse(blocked.is_alive())
