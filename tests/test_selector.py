@@ -1,11 +1,13 @@
 """One loop for all connections: who has it, who waits for whom, and what is bounded in sum."""
 
 import errno
+import gc
 import json
 import logging
 import os
 import queue
 import socket
+import sys
 import threading
 import time
 import unittest
@@ -23,7 +25,12 @@ from .support import RawClient, message, until
 
 
 def resident():
-    """Octets of memory of this process; None where the system does not tell."""
+    """Octets of memory of this process; None where the system does not tell.
+
+    On PyPy those that its collector holds: of what it gives back, the allocator beneath it keeps what it likes.
+    """
+    if sys.implementation.name == "pypy":
+        return gc.get_stats()._s.total_gc_memory
     try:
         with open("/proc/self/statm", encoding="ascii") as told:
             return int(told.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -338,7 +345,7 @@ class Bodies(Served):
             answered += 1
             most = max(most, resident() - before)
         self.assertEqual(right, [True] * 250)
-        self.assertLess(most, 300_000_000 if COUNTED else 1_500_000_000)
+        self.assertLess(most, 300_000_000 if COUNTED else 700_000_000)
         self.assertGreater(answered, 10, "another client is answered meanwhile")
 
     def test_beyond_the_bound_reading_waits(self):
