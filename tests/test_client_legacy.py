@@ -42,7 +42,7 @@ from tests.stub_http import (
     raw,
     said,
 )
-from tests.support import Clock, proves, until
+from tests.support import Clock, at_some_pace, proves, until
 
 FORM = {"type": "object", "properties": {"name": {"type": "string", "default": "Ada"}}}
 ELICIT: Dict[str, Any] = {"jsonrpc": "2.0", "id": "q1", "method": "elicitation/create",
@@ -417,21 +417,24 @@ class Questions(LegacyCase):
                     client.call_tool("t", timeout=500)
 
     def test_a_read_that_waits_goes_on_while_somebody_is_asked(self) -> None:
-        stream = Stream()
+        def attempt(pace: float) -> None:
+            stream = Stream()
 
-        def slow(params: Any) -> Any:
-            time.sleep(0.8)
-            return {}
+            def slow(params: Any) -> Any:
+                time.sleep(1.5 * pace)
+                return {}
 
-        def answer(seen: Seen) -> Answer:
-            stream.send(ELICIT)
-            self.answers(self.stub)
-            return LISTED["tools/call"](seen)
+            def answer(seen: Seen) -> Answer:
+                stream.send(ELICIT)
+                self.answers(self.stub)
+                return LISTED["tools/call"](seen)
 
-        with self.session({"GET": stream, "tools/call": answer}, on_elicit=slow) as (self.stub, client):
-            client.list_tools()
-            client.call_tool("t", timeout=0.6)
-            stream.end()
+            with self.session({"GET": stream, "tools/call": answer}, on_elicit=slow) as (self.stub, client):
+                client.list_tools()
+                client.call_tool("t", timeout=pace)
+                stream.end()
+
+        at_some_pace(attempt, 0.4)
 
     def test_a_question_that_is_withdrawn_is_not_answered(self) -> None:
         stream, asked_, told = Stream(), threading.Event(), threading.Event()
@@ -458,11 +461,10 @@ class Questions(LegacyCase):
         with mock.patch.object(legacy_client, "MAX_QUESTIONS", 2):
             with self.session({"GET": stream}, on_elicit=lambda _: told.wait(30) and {}) as (stub, client):
                 client.list_tools()
-                with self.assertLogs("mcp_ref", "WARNING"):
+                with self.assertLogs("mcp_ref", "WARNING") as logs:
                     for number in range(3):
                         stream.send({**ELICIT, "id": number})
-                    stream.send(note("message", level="info", data=""))
-                    time.sleep(0.3)
+                    until(lambda: logs.output)
                 told.set()
                 self.assertEqual(len(self.answers(stub, 2)), 2)
                 stream.end()
