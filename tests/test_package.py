@@ -78,13 +78,17 @@ GRAPH = {module: set(known_to(module)) for module in MODULES}
 
 
 TELLING = """
-import sys
+import gc, sys
 from mcp_ref import Server
 server = Server("telling", "1")
 
 @server.tool
 def loaded() -> list:
     return sorted(sys.modules)
+
+@server.tool
+def collects() -> bool:
+    return gc.isenabled()
 """
 
 
@@ -140,6 +144,7 @@ class Imports(unittest.TestCase):
                     url = process.stdout.readline().split()[-1]
                     with Client(url) as client:
                         found = client.call_tool("loaded")["structuredContent"]
+                        collects = client.call_tool("collects")["structuredContent"]
                 finally:
                     process.terminate()
         standard = {"asyncio", "concurrent", "decimal", "difflib", "glob", "hashlib", "hmac", "multiprocessing",
@@ -149,6 +154,7 @@ class Imports(unittest.TestCase):
                 "lib.json_schema.patterns", "transports.stdio", "transports.http_client", "transports.pool",
                 "transports.child", "transports.workers", "transports.wsgi", "transports.memory", "transports.bus")
         self.assertIn("mcp_ref.serve", found)
+        self.assertTrue(collects, "garbage is looked for again, once all is loaded")
         self.assertEqual([name for name in found if name.startswith(tuple(f"mcp_ref.{each}" for each in ours))], [])
         self.assertEqual([name for name in found if name.startswith("mcp_ref.authorization.")],
                          ["mcp_ref.authorization.scopes"])
