@@ -450,6 +450,7 @@ late = next(requests())
 for message in requests():
     reply(late, content=["late"])
     reply(message, heard=heard, content=[])""")
+        self.transport(client)._running()  # to start it is none of what is timed
         with self.assertRaisesRegex(Timeout, "0.3 s"):
             client.call_tool("t", timeout=0.3)
         with no_logs(self):
@@ -489,6 +490,7 @@ for message in requests():
 
     def test_initialize_is_not_cancelled(self) -> None:
         client = self.client("next(requests()); serve()")
+        self.transport(client)._running()
         with self.assertRaises(Timeout):
             client.request("initialize", timeout=0.2)
         self.assertEqual([each["method"] for each in self.heard(client)], ["initialize"])
@@ -502,9 +504,10 @@ note("ready", pid=os.getpid())
 signal.sigwait({signal.SIGUSR1})
 serve()"""), queue.Queue()
         self.transport(client).on_message = ready.put
+        self.transport(client)._running()
+        pid = ready.get(timeout=20)["params"]["pid"]
         with self.assertRaises(Timeout):
             self.soon(lambda: client.call_tool("first", {"text": "x" * 1_000_000}, timeout=0.3))
-        pid = ready.get(timeout=20)["params"]["pid"]
         for name in ("second", "third"):
             with self.assertRaises(Timeout):
                 self.soon(lambda: client.call_tool(name, {}, timeout=0.1))
