@@ -23,7 +23,7 @@ _ABSOLUTE = re.compile(r"https?://([^/?#]*)(/.*)?", re.IGNORECASE)
 _TOKEN_OCTETS = frozenset(octet for octet in range(128) if re.fullmatch(TOKEN, chr(octet)))
 _FIELD_NAME = re.compile(TOKEN)
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
-_CHUNK_LINE = rb"([0-9A-Fa-f]{1,8})(?:[ \t]*;[\t\x20-\x7e\x80-\xff]*)?"
+_CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,8})(?:[ \t]*;[\t\x20-\x7e\x80-\xff]*)?")
 
 
 class Malformed(ValueError):
@@ -139,7 +139,7 @@ class Chunks:
             self._begin(line)
 
     def _begin(self, line: bytes) -> None:
-        match = re.fullmatch(_CHUNK_LINE, line)
+        match = _CHUNK_LINE.fullmatch(line)
         if match is None:
             raise Malformed("the chunked body is malformed")
         size = int(match.group(1), 16)
