@@ -22,9 +22,7 @@ from .base.log import log
 from .base.meta import stamped
 from .base.request import Answer, BodyAwaited, Head, Request
 from .base.versioning import initialize_hint
-from .explain import trace
 from .ladder import ASIDE, climb, door, known_host, known_origin
-from .legacy.serve import serve as serve_legacy
 from .lib.strict_json import encode
 from .lib.text import shown
 from .lib.trace_context import trace_context
@@ -32,6 +30,7 @@ from .patterns.notifications import CANCELLED, Cancelled
 from .patterns.subscriptions import Subscription
 from .server.invoke import principal_name
 from .server.state import State
+from .trace import trace
 from .transports.endpoint import Endpoint
 
 
@@ -94,6 +93,8 @@ def _served(state: State, request: Request) -> Answer:
     if request.peer is not None and request.method == CANCELLED:  # which does not tell of what era its request is
         request.peer.cancel(request.params.get("requestId"), request.params.get("reason"))
     if request.legacy:
+        from .legacy.serve import serve as serve_legacy  # its sessions, streams and batches, for who still speaks so
+
         return serve_legacy(state, request)
     if request.id is None:
         return Answer(202)

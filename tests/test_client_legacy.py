@@ -43,7 +43,7 @@ from tests.stub_http import (
     raw,
     said,
 )
-from tests.support import Clock, proves
+from tests.support import Clock, at_some_pace, proves, until
 
 FORM = {"type": "object", "properties": {"name": {"type": "string", "default": "Ada"}}}
 ELICIT: Dict[str, Any] = {"jsonrpc": "2.0", "id": "q1", "method": "elicitation/create",
@@ -66,16 +66,6 @@ class LegacyCase(ClientCase):
 
     def of(self, stub: Stub, what: str) -> List[Seen]:
         return [seen for seen in list(stub.seen) if asked(seen) == what]
-
-    def eventually(self, holds: Callable[[], Any]) -> Any:
-        """What `holds` gives, once it is true."""
-        until = time.monotonic() + 30
-        while time.monotonic() < until:
-            made = holds()
-            if made:
-                return made
-            time.sleep(0.005)
-        self.fail("it did not come")
 
 
 class Opening(LegacyCase):
@@ -244,7 +234,7 @@ class Requests(LegacyCase):
             token = seen.params["_meta"]["progressToken"]
             stream.send(note("progress", progressToken=token, progress=1))
             stream.send(note("message", level="info", data="beside"))
-            self.eventually(lambda: len(heard) == 2)
+            until(lambda: len(heard) == 2)
             ahead = [note("progress", progressToken=token, progress=2), note("message", level="error", data="ahead"),
                      note("progress", progressToken="other", progress=3)]
             return events(*ahead, last=LISTED["tools/call"])(seen)
@@ -261,7 +251,7 @@ class Requests(LegacyCase):
 
         def answer(seen: Seen) -> Answer:
             stream.send(json.dumps([note("message", level="info", data=number) for number in (1, 2)]))
-            self.eventually(lambda: len(heard) == 2)
+            until(lambda: len(heard) == 2)
             ahead = [note("message", level="info", data=3), {"jsonrpc": "2.0", "id": 1, "method": "ping"}]
             return events(ahead, [{"jsonrpc": "2.0", "id": seen.message["id"], "result": {"content": []}}])(seen)
 
@@ -293,14 +283,14 @@ class Requests(LegacyCase):
         with self.session({"tools/call": stream}) as (stub, client):
             with self.assertRaises(Timeout):
                 client.call_tool("t", timeout=0.2)
-            (cancelled,) = self.eventually(lambda: self.of(stub, "notifications/cancelled"))
+            (cancelled,) = until(lambda: self.of(stub, "notifications/cancelled"))
             (called,) = self.of(stub, "tools/call")
             self.assertEqual(cancelled.params["requestId"], called.message["id"])
             handle = CallHandle()
             threading.Timer(0.1, handle.cancel).start()
             with self.assertRaises(CallCancelled):
                 client.call_tool("t", handle=handle)
-            self.eventually(lambda: len(self.of(stub, "notifications/cancelled")) == 2)
+            until(lambda: len(self.of(stub, "notifications/cancelled")) == 2)
             stream.end()
             stream.end()
 
@@ -316,7 +306,7 @@ class Requests(LegacyCase):
 
 class Questions(LegacyCase):
     def answers(self, stub: Stub, count: int = 1) -> List[Dict[str, Any]]:
-        found = self.eventually(lambda: len(self.of(stub, "response")) >= count and self.of(stub, "response"))
+        found = until(lambda: len(self.of(stub, "response")) >= count and self.of(stub, "response"))
         return [seen.message for seen in found]
 
     def test_on_the_stream_of_a_request(self) -> None:
@@ -421,14 +411,14 @@ class Questions(LegacyCase):
                 (told,) = self.answers(stub)
                 self.assertEqual(told["error"]["code"], code)
                 self.assertNotIn("secret", str(told))
-                self.assertEqual(len(self.eventually(lambda: self.of(stub, "notifications/cancelled"))), 1)
+                self.assertEqual(len(until(lambda: self.of(stub, "notifications/cancelled"))), 1)
         stream = Stream()
         with self.session({"GET": stream}, on_elicit=fails) as (stub, client), self.assertLogs("mcp_ref") as logged:
             client.list_tools()
             stream.send(ELICIT)
             self.assertEqual(self.answers(stub)[0]["error"]["code"], -32603)
             self.assertEqual(client.list_tools(), [])
-            self.eventually(lambda: logged.records)  # which comes after the answer
+            until(lambda: logged.records)  # which comes after the answer
             stream.end()
 
     def test_who_takes_time_to_answer_does_not_use_up_the_timeout(self) -> None:
@@ -449,21 +439,24 @@ class Questions(LegacyCase):
                     client.call_tool("t", timeout=500)
 
     def test_a_read_that_waits_goes_on_while_somebody_is_asked(self) -> None:
-        stream = Stream()
+        def attempt(pace: float) -> None:
+            stream = Stream()
 
-        def slow(params: Any) -> Any:
-            time.sleep(0.8)
-            return {}
+            def slow(params: Any) -> Any:
+                time.sleep(1.5 * pace)
+                return {}
 
-        def answer(seen: Seen) -> Answer:
-            stream.send(ELICIT)
-            self.answers(self.stub)
-            return LISTED["tools/call"](seen)
+            def answer(seen: Seen) -> Answer:
+                stream.send(ELICIT)
+                self.answers(self.stub)
+                return LISTED["tools/call"](seen)
 
-        with self.session({"GET": stream, "tools/call": answer}, on_elicit=slow) as (self.stub, client):
-            client.list_tools()
-            client.call_tool("t", timeout=0.6)
-            stream.end()
+            with self.session({"GET": stream, "tools/call": answer}, on_elicit=slow) as (self.stub, client):
+                client.list_tools()
+                client.call_tool("t", timeout=pace)
+                stream.end()
+
+        at_some_pace(attempt, 0.4)
 
     def test_a_question_that_is_withdrawn_is_not_answered(self) -> None:
         stream, asked_, told = Stream(), threading.Event(), threading.Event()
@@ -490,11 +483,10 @@ class Questions(LegacyCase):
         with mock.patch.object(legacy_client, "MAX_QUESTIONS", 2):
             with self.session({"GET": stream}, on_elicit=lambda _: told.wait(30) and {}) as (stub, client):
                 client.list_tools()
-                with self.assertLogs("mcp_ref", "WARNING"):
+                with self.assertLogs("mcp_ref", "WARNING") as logs:
                     for number in range(3):
                         stream.send({**ELICIT, "id": number})
-                    stream.send(note("message", level="info", data=""))
-                    time.sleep(0.3)
+                    until(lambda: logs.output)
                 told.set()
                 self.assertEqual(len(self.answers(stub, 2)), 2)
                 stream.end()
@@ -606,7 +598,7 @@ class Resumption(LegacyCase):
         with self.session({"GET": lambda seen: next(left)(seen), "initialize": initialized(session="s1")},
                           on_log=lambda _, data, __: heard.append(data)) as (stub, client):
             client.list_tools()
-            self.eventually(lambda: heard == ["one", "two"])
+            until(lambda: heard == ["one", "two"])
             self.assertEqual([seen.header("Last-Event-ID") for seen in self.of(stub, "GET")], [None, "0-1"])
             streams[1].end()
 
@@ -614,7 +606,7 @@ class Resumption(LegacyCase):
         with mock.patch.multiple(ways, WAIT=0.01, LONGEST_WAIT=0.01):
             with self.session({"GET": events()}) as (stub, client):
                 client.list_tools()
-                self.eventually(lambda: len(self.of(stub, "GET")) >= ways.ATTEMPTS)
+                until(lambda: len(self.of(stub, "GET")) >= ways.ATTEMPTS)
                 time.sleep(0.2)
                 self.assertEqual(len(self.of(stub, "GET")), ways.ATTEMPTS)
 

@@ -20,7 +20,7 @@ from mcp_ref.base.errors import (
     UnsupportedProtocolVersion,
 )
 from mcp_ref.client import choice
-from tests.support import proves
+from tests.support import proves, until
 
 SERVER = """
 import json, os, sys
@@ -89,9 +89,7 @@ class Case(unittest.TestCase):
                 if line.startswith("{")]
 
     def until(self, method: str, count: int = 1) -> None:
-        end = time.monotonic() + 30
-        while self.sent().count(method) < count and time.monotonic() < end:
-            time.sleep(0.01)
+        until(lambda: self.sent().count(method) >= count)
         self.assertEqual(self.sent().count(method), count)
 
 

@@ -14,7 +14,7 @@ from mcp_ref.transports.http_server import HTTPServer
 from tests.stub_http import Answer, ClientCase, Seen, error, events, message, raw, result
 from tests.support import at_some_pace
 
-from .support import proves
+from .support import proves, until
 
 TOOLS = "notifications/tools/list_changed"
 ACK = "notifications/subscriptions/acknowledged"
@@ -248,10 +248,7 @@ class AgainstTheServer(unittest.TestCase):
         subscription = self.client.listen(tools=True)
         self.assertEqual(len(self.server.subscriptions), 1)
         subscription.close()
-        until = time.monotonic() + 60
-        while len(self.server.subscriptions) and time.monotonic() < until:
-            time.sleep(0.005)
-        self.assertEqual(len(self.server.subscriptions), 0)
+        until(lambda: len(self.server.subscriptions) == 0)
 
     def test_a_server_that_stops_ends_it_in_good_order(self) -> None:
         subscription = self.client.listen(tools=True)

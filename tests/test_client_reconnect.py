@@ -3,7 +3,6 @@
 import io
 import sys
 import threading
-import time
 import unittest
 from typing import Any, List
 from unittest import mock
@@ -15,7 +14,7 @@ from mcp_ref.client import subscription
 from mcp_ref.legacy import ways
 
 from .stub_http import Answer, ClientCase, Seen, Stream, error, events, initialized, message, older, raw, result
-from .support import not_on_wasm, proves
+from .support import not_on_wasm, proves, until
 from .test_client_listen import ACK, TOOLS, note
 
 UPDATED = "notifications/resources/updated"
@@ -136,9 +135,7 @@ class Lasting(ClientCase):
                         if last is stuck:
                             self.assertTrue(begun.wait(20))
                         else:
-                            until = time.monotonic() + 20
-                            while not heard._attempts and time.monotonic() < until:
-                                time.sleep(0.001)
+                            until(lambda: heard._attempts)
                         (heard if whose == "subscription" else client).close()
                         thread.join(20)
                         self.assertEqual((told, client._streams), ([[]], set()))

@@ -19,6 +19,7 @@ from typing import Any
 from unittest import mock
 
 import era_stub
+from tests.bench.servers import free_port
 from tests.test_era_stub import (
     ABSENT,
     ANSWERS,
@@ -70,12 +71,6 @@ class Bodies(unittest.TestCase):
                 socket.create_connection(("127.0.0.1", PORTS["modern"]), 10) as sock:
             sock.sendall(b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\n{}")
             self.refused(read_all(sock), "never ends")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def launch(mode: str, *more: str) -> tuple[subprocess.Popen[bytes], int]:

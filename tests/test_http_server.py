@@ -5,14 +5,13 @@ import logging
 import select
 import socket
 import threading
-import time
 import unittest
 
 from mcp_ref import Client, HTTPError, ResourceServer, Server, static_tokens
 from mcp_ref.transports import sse
 from mcp_ref.transports.http_server import HTTPServer, Limits
 
-from .support import RawClient, at_some_pace, events, message, proves
+from .support import RawClient, at_some_pace, events, message, proves, until
 
 
 def make():
@@ -637,10 +636,7 @@ class Slow(Wire):
                 client.request(body)
             except OSError:
                 break
-        until = time.monotonic() + 60
-        while self.http.open and time.monotonic() < until:
-            threading.Event().wait(0.01)
-        self.assertFalse(self.http.open)
+        until(lambda: not self.http.open)
         self.assert_alive()
 
     def test_the_longest_idle_gives_way(self):

@@ -353,6 +353,7 @@ class Bounds(Case):
             self.refused({"properties": {str(n): {} for n in range(20_000)}}, "more than 10000 subschemas")
             self.refused({"allOf": [{"pattern": f"a{{4000}}{n}"} for n in range(1000)]}, "patterns of the schema")
             self.refused({"const": nested(100_000)}, "nested too deeply")
+            self.refused({"required": nested(200)}, "#/required: is nested too deeply")
             self.refused({"default": nested(100_000), "$ref": "#/default" + "/0" * 90_000}, "nothing is there")
             self.refused({"$id": "http://x/" + "y" * 5000}, "longer than")
 

@@ -15,7 +15,7 @@ from mcp_ref.legacy.streams import Kept, Streams
 from mcp_ref.patterns.notifications import Cancelled
 from mcp_ref.transports.bounds import Limits
 
-from .support import RawClient, ServerCase, accept, full_server, message, proves
+from .support import RawClient, ServerCase, accept, full_server, message, proves, until
 
 BOTH = "application/json, text/event-stream"
 
@@ -75,13 +75,6 @@ class Wire(ServerCase):
             text += chunk.decode()
         return [(re.search(r"(?m)^id: (.*)$", part)[1], json.loads(re.search(r"(?m)^data: ?(.*)$", part)[1] or "null"))
                 for part in text.split("\n\n") if part]
-
-    def until(self, condition):
-        """Wait for what the server is about to notice."""
-        over = time.monotonic() + 10
-        while not condition():
-            self.assertLess(time.monotonic(), over)
-            time.sleep(0.001)
 
     def answer(self, question, result):
         reply = self.send({"jsonrpc": "2.0", "id": question["id"], "result": result}).response()
@@ -152,7 +145,7 @@ class Posts(Wire):
         self.event(client)
         stopping = threading.Thread(target=self.http.stop)
         stopping.start()
-        self.until(lambda: self.http.socket.fileno() < 0)
+        until(lambda: self.http.socket.fileno() < 0)
         self.http.loop.call_soon(go.set)  # once the streams have been told
         stopping.join(30)
         self.assertFalse(stopping.is_alive())
@@ -247,7 +240,7 @@ class Leaving(Wire):
         self.event(client)
         self.assertEqual(self.event(client)[0], "1-1")
         client.socket.close()
-        self.until(lambda: not self.mcp.state.sessions.kept.readers)
+        until(lambda: not self.mcp.state.sessions.kept.readers)
         self.go.set()
         self.assertTrue(self.done.wait(10))
         self.assertEqual(self.outcomes, [False])
@@ -272,7 +265,7 @@ class Leaving(Wire):
 
         self.begin(server)
         client = self.call("quiet")
-        self.until(lambda: self.http.busy)
+        until(lambda: self.http.busy)
         client.socket.close()
         self.go.set()
         self.assertTrue(self.done.wait(10))
@@ -472,7 +465,7 @@ class Listening(Wire):
             ("0-2", {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}),
             ("0-3", {"jsonrpc": "2.0", "method": "notifications/prompts/list_changed"})])
         listening.socket.close()
-        self.until(lambda: not self.mcp.state.sessions.kept.readers)
+        until(lambda: not self.mcp.state.sessions.kept.readers)
         self.mcp.notify_resources_changed()
         back = self.get("0-2")
         back.head()
@@ -602,7 +595,7 @@ class Old(Wire):
         self.assertEqual(self.post("ping").response().status, 404, "it is not to be named by the header")
         self.session = None
         self.stream.socket.close()
-        self.until(lambda: not len(self.mcp.state.sessions))
+        until(lambda: not len(self.mcp.state.sessions))
         self.assertEqual(self.tell("ping").status, 404)
         self.assertEqual(self.mcp.state.sessions.kept.readers, 0)
 

@@ -5,6 +5,7 @@ import functools
 import importlib
 import inspect
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -49,7 +50,7 @@ def imports(path):
 MODULES = {".".join(path.relative_to(ROOT / "mcp_ref").with_suffix("").parts).replace(".__init__", ""): path
            for path in SOURCES}
 LAYERS = (("lib",), ("base",), ("patterns",), ("transports",), ("authorization",), ("server",), ("legacy",),
-          ("ladder", "explain", "serve", "legacy.serve"), ("server.server",), ("client",),
+          ("ladder", "explain", "trace", "serve", "legacy.serve"), ("server.server",), ("client",),
           ("legacy.ways", "legacy.in_process", "legacy.client"), ("client.choice", "client.client"), ("demo",),
           ("cli",), ("__init__", "__main__"))
 """Rooms, from the lowest up; `server` is state and features, and server.server the author's API over all of them."""
@@ -74,6 +75,21 @@ def known_to(module):
 
 
 GRAPH = {module: set(known_to(module)) for module in MODULES}
+
+
+TELLING = """
+import gc, sys
+from mcp_ref import Server
+server = Server("telling", "1")
+
+@server.tool
+def loaded() -> list:
+    return sorted(sys.modules)
+
+@server.tool
+def collects() -> bool:
+    return gc.isenabled()
+"""
 
 
 class Imports(unittest.TestCase):
@@ -115,6 +131,34 @@ class Imports(unittest.TestCase):
                 "'ssl', 'select', 'asyncio', 'ipaddress', 'mimetypes'}))")
         done = subprocess.run([sys.executable, "-S", "-c", code], cwd=ROOT, capture_output=True, text=True)
         self.assertEqual((done.stdout, done.stderr), ("[]\n", ""))
+
+    def test_a_started_server_has_loaded_nothing_of_what_it_does_not_do(self):
+        own = "import http.server, json, sys; print(json.dumps(sorted(sys.modules)))"  # beside it, this is not ours
+        own = set(json.loads(subprocess.run([sys.executable, "-c", own], capture_output=True, text=True).stdout))
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "telling.py").write_text(TELLING, encoding="utf-8")
+            command = [sys.executable, "-m", "mcp_ref", "serve", "telling", "--port", "0"]
+            with subprocess.Popen(command, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True,
+                                  stdout=subprocess.PIPE) as process:
+                try:
+                    url = process.stdout.readline().split()[-1]
+                    with Client(url) as client:
+                        found = client.call_tool("loaded")["structuredContent"]
+                        collects = client.call_tool("collects")["structuredContent"]
+                finally:
+                    process.terminate()
+        standard = {"asyncio", "concurrent", "decimal", "difflib", "glob", "hashlib", "hmac", "multiprocessing",
+                    "random", "secrets", "subprocess", "tempfile", "urllib.request", "uuid"}
+        self.assertEqual((set(found) - own) & standard, set())
+        ours = ("client", "explain", "legacy.serve", "legacy.shim", "cli.commands", "cli.send", "cli.terminal",
+                "lib.folder", "lib.json_schema.patterns", "transports.stdio", "transports.http_client",
+                "transports.pool", "transports.child", "transports.workers", "transports.wsgi", "transports.memory",
+                "transports.bus")
+        self.assertIn("mcp_ref.serve", found)
+        self.assertTrue(collects, "garbage is looked for again, once all is loaded")
+        self.assertEqual([name for name in found if name.startswith(tuple(f"mcp_ref.{each}" for each in ours))], [])
+        self.assertEqual([name for name in found if name.startswith("mcp_ref.authorization.")],
+                         ["mcp_ref.authorization.scopes"])
 
     def test_the_core_loads_without_sockets(self):
         code = ("import sys; sys.modules.update(dict.fromkeys(('socket', 'ssl', 'select', 'http', 'http.server', "

@@ -1,11 +1,13 @@
 """One loop for all connections: who has it, who waits for whom, and what is bounded in sum."""
 
 import errno
+import gc
 import json
 import logging
 import os
 import queue
 import socket
+import sys
 import threading
 import time
 import unittest
@@ -19,11 +21,16 @@ from mcp_ref.transports.http_server import HTTPServer, Limits
 from mcp_ref.transports.loop import TOGETHER, Loop
 from mcp_ref.transports.outgoing import Outgoing
 
-from .support import RawClient, message
+from .support import RawClient, message, until
 
 
 def resident():
-    """Octets of memory of this process; None where the system does not tell."""
+    """Octets of memory of this process; None where the system does not tell.
+
+    On PyPy those that its collector holds: of what it gives back, the allocator beneath it keeps what it likes.
+    """
+    if sys.implementation.name == "pypy":
+        return gc.get_stats()._s.total_gc_memory
     try:
         with open("/proc/self/statm", encoding="ascii") as told:
             return int(told.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -48,12 +55,6 @@ class Served(unittest.TestCase):
     def echo(self, client, text="hi"):
         client.request(message("tools/call", {"name": "echo", "arguments": {"text": text}}))
         return client.response()
-
-    def until(self, true):
-        end = time.monotonic() + 20
-        while not true():
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.002)
 
 
 class Turns(unittest.TestCase):
@@ -239,6 +240,7 @@ class Handlers(Served):
         asleep, release = threading.Semaphore(0), threading.Event()
         self.addCleanup(release.set)
         self.serve(handlers=16)
+        self.http.loop._patience = 0.1  # no quick call is taken for slow where the machine is busy
 
         @self.mcp.tool
         def sleep() -> str:
@@ -274,7 +276,7 @@ class Handlers(Served):
         for cut in (1, 300, 1, 1, 1):  # one that stops to wait for its body has not shown that it is quick
             octets = client.octets(message("tools/call", {"name": "work"}))
             client.send(octets[:-cut])
-            self.until(lambda: self.http.states["arriving"])
+            until(lambda: self.http.states["arriving"])
             client.send(octets[-cut:])
             led.append(client.response().json["result"]["content"][0]["text"])
             slow[0] = False
@@ -296,7 +298,7 @@ class Handlers(Served):
         for client in stalled:
             client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
             client.request(message("tools/call", {"name": "large"}))
-        self.until(lambda: len(self.http.states["answering"]) == 6)
+        until(lambda: len(self.http.states["answering"]) == 6)
         self.assertEqual(self.http.busy, [])
         self.assertEqual(self.echo(self.client()).status, 200)
         for client in stalled:
@@ -312,7 +314,7 @@ class Handlers(Served):
         client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
         octets = client.octets(message("tools/call", {"name": "large"}))
         client.send(octets * 4)
-        self.until(lambda: self.http.states["answering"])
+        until(lambda: self.http.states["answering"])
         self.assertEqual(self.echo(self.client()).status, 200)
         self.assertEqual(len(calls), 1)
         for _ in range(4):
@@ -328,7 +330,7 @@ class Handlers(Served):
             client.head()
         stopping = threading.Thread(target=self.http.stop)
         stopping.start()
-        self.until(lambda: self.http.stopping)
+        until(lambda: self.http.stopping)
         for client in clients:
             self.assertEqual(len(client._exactly(8_000_000)), 8_000_000)
         stopping.join(20)
@@ -379,7 +381,7 @@ class Bodies(Served):
             answered += 1
             most = max(most, resident() - before)
         self.assertEqual(right, [True] * 250)
-        self.assertLess(most, 300_000_000 if COUNTED else 1_500_000_000)
+        self.assertLess(most, 300_000_000 if COUNTED else 700_000_000)
         self.assertGreater(answered, 10, "another client is answered meanwhile")
 
     def test_beyond_the_bound_reading_waits(self):
@@ -388,7 +390,7 @@ class Bodies(Served):
         for client in (held, waiting):
             octets = client.octets(self.whole(700_000))
             client.send(octets[:5000])
-        self.until(lambda: self.http.room._waiting)
+        until(lambda: self.http.room._waiting)
         for size in (10, 60_000):  # a small body needs no room, in however many pieces it comes
             small = self.client()
             octets = small.octets(self.whole(size))
@@ -402,19 +404,19 @@ class Bodies(Served):
         self.assertEqual(len(self.http.room._waiting), 1)
         held.send(held.octets(self.whole(700_000))[5000:])
         self.assertEqual(held.response().status, 200)
-        self.until(lambda: not self.http.room._waiting)
+        until(lambda: not self.http.room._waiting)
 
     def test_at_the_end_of_its_time_it_is_told_503(self):
         self.serve(bodies=100_000, arrive=0.3)
         held, waiting = self.client(), self.client()
         for client in (held, waiting):
             client.send(client.octets(b" " * 90_000)[:500])
-            self.until(lambda: self.http.room._reserved)
-        self.until(lambda: self.http.room._waiting)
+            until(lambda: self.http.room._reserved)
+        until(lambda: self.http.room._waiting)
         reply = waiting.response()
         self.assertEqual((reply.status, reply.headers["retry-after"]), (503, "1"))
         self.assertEqual(held.response().status, 408)
-        self.until(lambda: not self.http.open)
+        until(lambda: not self.http.open)
         room = self.http.room
         self.assertEqual((room._reserved, room._held, room._waiting, room._holders), (0, 0, {}, {}))
 
@@ -423,12 +425,12 @@ class Bodies(Served):
         raw = json.dumps(self.whole(300_000)).encode()
         held = self.client()
         held.send(held.octets(b"x" * 900_000)[:500])
-        self.until(lambda: self.http.room._reserved)
+        until(lambda: self.http.room._reserved)
         client = self.client()
         client.send(client.octets(raw, content_length=None, transfer_encoding="chunked")[:-len(raw)])
         sending = threading.Thread(target=client.send, args=(b"%x\r\n%s\r\n0\r\n\r\n" % (len(raw), raw),))
         sending.start()
-        self.until(lambda: self.http.room._waiting)
+        until(lambda: self.http.room._waiting)
         held.socket.close()
         self.assertEqual(client.response().status, 400, "the octets of the message are no call of tools/list")
         sending.join()
@@ -445,7 +447,7 @@ class Bodies(Served):
         dripping = [self.client() for _ in range(20)]
         for client in dripping:
             client.send(b"POST /mcp HTTP/1.1\r\nA: " + b"x" * (MAX_HEAD // 2))
-            self.until(lambda: self.http.room._held >= 16_000)
+            until(lambda: self.http.room._held >= 16_000)
             self.assertEqual(self.echo(self.client()).status, 200)
         reply = dripping[0].response()
         self.assertEqual((reply.status, reply.headers["retry-after"]), (503, "1"))
@@ -501,7 +503,7 @@ class Connections(Served):
             made.sendall(octets)
             self.assertTrue(made.recv(4096).startswith(b"HTTP/1.1 200"))
             clients.append(made)
-        self.until(lambda: len(self.http.idle) == held + len(warm))
+        until(lambda: len(self.http.idle) == held + len(warm))
         self.assertLess(threading.active_count() - threads, held // 10)  # one that was late may have called another
         if before is not None and COUNTED:  # elsewhere what a compiler takes meanwhile is more
             self.assertLess((resident() - before) / held, 4500)  # both ends of it are in this process
@@ -522,7 +524,7 @@ class Connections(Served):
 
         thread = threading.Thread(target=drip)
         thread.start()
-        self.until(lambda: not self.http.open)
+        until(lambda: not self.http.open)
         stop.set()
         thread.join()
         self.assertTrue(silent.closed())
@@ -531,7 +533,7 @@ class Connections(Served):
         self.serve()
         idle = self.client()
         self.echo(idle)
-        self.until(lambda: self.http.idle)
+        until(lambda: self.http.idle)
         accept, faults = self.http.get_request, [OSError(errno.EMFILE, "no file left")]
 
         def get_request():
@@ -542,7 +544,7 @@ class Connections(Served):
         with mock.patch.object(self.http, "get_request", get_request):
             self.assertEqual(self.echo(self.client()).status, 200)
             self.assertTrue(idle.closed())
-            self.until(lambda: self.http.idle)
+            until(lambda: self.http.idle)
             faults += [OSError(errno.EMFILE, "no file left")] * 3  # which nobody's going helps
             self.assertEqual(self.echo(self.client()).status, 200)
 
@@ -555,7 +557,7 @@ class Connections(Served):
         out.send(b"x")
         blocked = threading.Thread(target=lambda: self.assertRaises(OSError, out.send, b"x" * 4_000_000, wait=True))
         blocked.start()
-        self.until(lambda: out._drained)
+        until(lambda: out._drained)
         out.close()
         blocked.join(20)
         self.assertFalse(blocked.is_alive())
@@ -672,7 +674,7 @@ class Connections(Served):
         self.serve()
         client = self.client()
         self.assertEqual(self.echo(client).status, 200)
-        self.until(lambda: self.http.idle)
+        until(lambda: self.http.idle)
         self.assertEqual([each._last for each in self.http.open], [b""])
 
     def test_nothing_is_bound_where_a_bound_cannot_be_used(self):

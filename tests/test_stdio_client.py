@@ -34,7 +34,7 @@ from mcp_ref.transports.calls import CallHandle, Deadline
 from mcp_ref.transports.child import lines, named
 from mcp_ref.transports.stdio_client import StdioClient
 
-from .support import ROOT, Timed, not_on_wasm, proves, run_command
+from .support import ROOT, Timed, not_on_wasm, proves, run_command, until
 
 PREAMBLE = """
 import itertools, json, os, signal, subprocess, sys, time
@@ -83,15 +83,6 @@ def alive(pid: int) -> bool:
 def state(pid: int) -> str:
     """The state of a process as ps has it, Z where it has ended; "" where there is none."""
     return subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, encoding="utf-8").stdout.strip()
-
-
-def wait_until(true: Any, seconds: float = 20.0) -> bool:
-    until = time.monotonic() + seconds
-    while not true():
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.005)
-    return True
 
 
 @contextlib.contextmanager
@@ -367,7 +358,8 @@ for each in requests(): reply(each, heard=heard)""")
 
         with mock.patch.multiple(stdio_client, MAX_UNREAD=20_000), ThreadPoolExecutor(1) as pool:
             call = pool.submit(client.call_tool, "t", on_progress=slow)
-            self.assertTrue(read.wait(20) and wait_until(lambda: not self.transport(client)._calls))
+            self.assertTrue(read.wait(20))
+            until(lambda: not self.transport(client)._calls)
             self.assertEqual([each["method"] for each in self.heard(client)],
                              ["tools/call", "notifications/cancelled"])
             go_on.set()
@@ -458,6 +450,7 @@ late = next(requests())
 for message in requests():
     reply(late, content=["late"])
     reply(message, heard=heard, content=[])""")
+        self.transport(client)._running()  # to start it is none of what is timed
         with self.assertRaisesRegex(Timeout, "0.3 s"):
             client.call_tool("t", timeout=0.3)
         with no_logs(self):
@@ -483,7 +476,7 @@ for message in requests():
         client, handle = self.client("one = next(requests()); say('here'); serve()"), CallHandle()
         with ThreadPoolExecutor(1) as pool, self.assertLogs("mcp_ref"):
             call = pool.submit(client.call_tool, "t", handle=handle)
-            self.assertTrue(wait_until(lambda: self.transport(client)._warned))
+            until(lambda: self.transport(client)._warned)
             handle.cancel()
             self.assertRaises(CallCancelled, call.result, 20)
         self.assertEqual(self.heard(client)[1]["params"], {"requestId": 1})
@@ -497,6 +490,7 @@ for message in requests():
 
     def test_initialize_is_not_cancelled(self) -> None:
         client = self.client("next(requests()); serve()")
+        self.transport(client)._running()
         with self.assertRaises(Timeout):
             client.request("initialize", timeout=0.2)
         self.assertEqual([each["method"] for each in self.heard(client)], ["initialize"])
@@ -510,9 +504,10 @@ note("ready", pid=os.getpid())
 signal.sigwait({signal.SIGUSR1})
 serve()"""), queue.Queue()
         self.transport(client).on_message = ready.put
+        self.transport(client)._running()
+        pid = ready.get(timeout=20)["params"]["pid"]
         with self.assertRaises(Timeout):
             self.soon(lambda: client.call_tool("first", {"text": "x" * 1_000_000}, timeout=0.3))
-        pid = ready.get(timeout=20)["params"]["pid"]
         for name in ("second", "third"):
             with self.assertRaises(Timeout):
                 self.soon(lambda: client.call_tool(name, {}, timeout=0.1))
@@ -601,7 +596,7 @@ time.sleep(0.02)
 os.write(2, b"last")
 sys.exit(1)""", stderr=shown)
         self.transport(client)._running()
-        self.assertTrue(wait_until(lambda: shown.getvalue().endswith("first ")))
+        until(lambda: shown.getvalue().endswith("first "))
         with self.assertRaises(BrokenOff) as caught:
             client.call_tool("t")
         self.assertLess(len(str(caught.exception)), 1300)
@@ -670,7 +665,7 @@ while True: time.sleep(100)""", mark)
         transport = self.transport(client)
         with ThreadPoolExecutor(1) as pool, mock.patch.multiple(stdio_client, HASTE=0.1):
             call = pool.submit(client.discover)
-            self.assertTrue(wait_until(lambda: os.path.exists(mark)))
+            until(lambda: os.path.exists(mark))
             assert transport._child is not None
             old = transport._child._process
             transport.restart(Deadline(20))
@@ -737,7 +732,7 @@ serve()""", 0.3, 0, -signal.SIGTERM)
         client.request("x")
         with ThreadPoolExecutor(1) as pool:
             call = pool.submit(client.call_tool, "t")
-            self.assertTrue(wait_until(lambda: len(self.transport(client)._calls) == 1))
+            until(lambda: len(self.transport(client)._calls) == 1)
             client.close()
             self.assertRaisesRegex(BrokenOff, "was ended by its client", call.result, 20)
         self.assertRaises(TransportError, client.call_tool, "t")
@@ -749,7 +744,7 @@ serve()""", 0.3, 0, -signal.SIGTERM)
         pid = client.request("heard")["pid"]
         del client
         gc.collect()
-        self.assertTrue(wait_until(lambda: not alive(pid)))
+        until(lambda: not alive(pid))
 
     def test_the_end_of_the_program(self) -> None:
         def run(last: str) -> None:
@@ -777,11 +772,11 @@ class Processes(Case):
         code = "os.write(2, b'ERROR \\x1b]0;x\\x07\\r\\nnext\\n\\xc3'); os.write(2, b'\\xa9\\n')\nserve()"
         shown = io.StringIO()
         self.assertEqual(self.client(code, stderr=shown).call_tool("t")["content"][0]["text"], "tools/call")
-        self.assertTrue(wait_until(lambda: shown.getvalue().endswith("é\n")))
+        until(lambda: shown.getvalue().endswith("é\n"))
         self.assertEqual(shown.getvalue(), "ERROR \\x1b]0;x\\x07\nnext\né\n")
         with mock.patch.object(sys, "stderr", io.StringIO()) as shown:
             self.client(code, stderr=None).call_tool("t")
-            self.assertTrue(wait_until(lambda: shown.getvalue().endswith("é\n")))
+            until(lambda: shown.getvalue().endswith("é\n"))
 
     def test_standard_error_that_cannot_be_shown_does_not_stall_the_server(self) -> None:
         closed = io.StringIO()

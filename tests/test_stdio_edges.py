@@ -17,9 +17,8 @@ from mcp_ref.transports.outbox import Outbox
 from mcp_ref.transports.stdio import StdioServer
 
 from .fake_oauth import sockets
-from .support import ROOT, echo_server, message, not_on_wasm, proves
+from .support import ROOT, echo_server, message, not_on_wasm, proves, until
 from .test_stdio import SECONDS, line
-from .test_stdio_client import wait_until
 
 
 class Source(io.RawIOBase):
@@ -77,17 +76,17 @@ class Input(unittest.TestCase):
 
     def test_what_it_is_read_through_ends_with_it(self):
         """A source that no selector takes is pumped through a socket."""
-        self.assertTrue(wait_until(lambda: not [each for each in threading.enumerate() if each.name == "mcp-loop"]))
+        until(lambda: not [each for each in threading.enumerate() if each.name == "mcp-loop"])
         before = sockets()
         for source, ended in ((io.BytesIO(line(message("server/discover"))), True), (Endless(), False)):
             answers = io.BytesIO()
             with StdioServer(echo_server(), source, answers) as kept:
                 if ended:
-                    self.assertTrue(wait_until(answers.getvalue))
-            self.assertTrue(wait_until(lambda: sockets() <= before + (not ended)), kept)
+                    until(answers.getvalue)
+            until(lambda: sockets() <= before + (not ended) and kept)
             if not ended:
                 source.over.set()
-                self.assertTrue(wait_until(lambda: sockets() <= before), kept)
+                until(lambda: sockets() <= before)
 
     def test_an_error_is_the_end(self):
         self.assertEqual(self.served(ConnectionResetError()), 0)

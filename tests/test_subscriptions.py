@@ -14,7 +14,7 @@ from mcp_ref.patterns.subscriptions import MAX_QUEUED, MAX_URIS
 from mcp_ref.transports import connection
 from mcp_ref.transports.http_server import HTTPServer, Limits
 
-from .support import Clock, RawClient, events, message, post, proves
+from .support import Clock, RawClient, events, message, post, proves, until
 
 ID = "io.modelcontextprotocol/subscriptionId"
 ALL = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
@@ -230,10 +230,7 @@ class Streams(unittest.TestCase):
         client = self.open()
         self.assertEqual(len(self.server.subscriptions), 1)
         client.socket.close()
-        until = time.monotonic() + 60
-        while len(self.server.subscriptions) and time.monotonic() < until:
-            threading.Event().wait(0.01)
-        self.assertEqual((len(self.server.subscriptions), len(self.http.listening)), (0, 0))
+        until(lambda: (len(self.server.subscriptions), len(self.http.listening)) == (0, 0))
 
     def test_the_end_at_shutdown(self):
         client = self.open(id="x")

@@ -33,7 +33,7 @@ class Scoped(Protocol):
 
 Item = TypeVar("Item", bound=Scoped)
 
-_SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
+_SCOPE = r"[\x21\x23-\x5b\x5d-\x7e]+"
 
 
 def scope_names(scopes: Sequence[str]) -> Tuple[str, ...]:
@@ -43,7 +43,7 @@ def scope_names(scopes: Sequence[str]) -> Tuple[str, ...]:
     """
     names = tuple(scopes.split() if isinstance(scopes, str) else scopes)
     for name in names:
-        if not isinstance(name, str) or not _SCOPE.fullmatch(name):
+        if not isinstance(name, str) or not re.fullmatch(_SCOPE, name):
             raise ValueError(f"not a scope: {name!r}")
         if name == "offline_access":
             raise ValueError("offline_access is between client and authorization server: a resource never requires it")

@@ -29,7 +29,7 @@ _PREFIX, _SUFFIX = "=?base64?", "?="
 _TOKEN = re.compile(TOKEN)
 _PLAIN = re.compile(r"[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?")
 _LEGAL = re.compile(r"[\x20-\x7e\t]*")
-_INTEGER = re.compile(r"(-?[0-9]{1,20})(?:\.0{1,20})?")
+_INTEGER = r"(-?[0-9]{1,20})(?:\.0{1,20})?"
 
 
 class Parameter(NamedTuple):
@@ -200,7 +200,7 @@ def check_parameter(head: Head, parameter: Parameter, arguments: Any) -> None:
     elif isinstance(value, (int, float)):
         if abs(value) > MAX_SAFE_INTEGER:
             raise HeaderMismatch(f"Header mismatch: {where} is mirrored and must be within ±(2^53-1)")
-        number = _INTEGER.fullmatch(text)
+        number = re.fullmatch(_INTEGER, text)
         same = number is not None and int(number.group(1)) == value
     else:
         raise HeaderMismatch(f"Header mismatch: {where} is mirrored and must be a {parameter.type}")

@@ -26,13 +26,13 @@ OBJECTS = ("elicitation", "sampling", "roots", "extensions", "experimental")
 """The members of client capabilities that are objects where they are there."""
 LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
-_KEY = re.compile(r"(?:[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*/)?"
-                  r"(?:[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?)?")
+_KEY = (r"(?:[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*/)?"
+        r"(?:[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?)?")
 
 
 def is_key(name: str) -> bool:
     """Whether `name` has the form of a `_meta` key (META-02, META-03, META-05)."""
-    return bool(_KEY.fullmatch(name)) and name != ""
+    return bool(re.fullmatch(_KEY, name)) and name != ""
 
 
 def checked_meta(fields: Optional[Mapping[str, Any]]) -> Optional[Mapping[str, Any]]:

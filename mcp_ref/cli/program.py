@@ -15,8 +15,8 @@ from ..base.versioning import LATEST, RELEASE
 from . import screen
 from .faults import INTERRUPTED, SAID_NO, STATUSES, USAGE, UsageError, called, in_a_line, status_of
 
-_SECRET = re.compile(r"((?:authorization|cookie|api-?key|token|secret|password)\s*[:=]).*"
-                     r"|(?<=://)[^/@\s]*(?=@)|(?<=explicit argument ).*", re.IGNORECASE)
+_SECRET = (r"(?i)((?:authorization|cookie|api-?key|token|secret|password)\s*[:=]).*"
+           r"|(?<=://)[^/@\s]*(?=@)|(?<=explicit argument ).*")
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
@@ -84,7 +84,7 @@ class _Parser(argparse.ArgumentParser):
         if message.startswith("unrecognized"):  # an option that is not known may have been given a secret
             message = re.sub(r"( -[^\s=]+)((?:=\S*)?(?: [^-\s]\S*)*)", lambda found: found[1] + " …" * bool(found[2]),
                              message)
-        super().error(_SECRET.sub(lambda found: (found.group(1) or "") + "…", message))
+        super().error(re.sub(_SECRET, lambda found: (found.group(1) or "") + "…", message))
 
     def _print_message(self, message: str, file: Any = None) -> None:
         print(message, end="", file=file or sys.stderr, flush=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import gc
 import json
 import logging
 import os
@@ -127,6 +128,7 @@ def _line(error: BaseException) -> str:
 
 def _serve(options: argparse.Namespace) -> int:
     streams = _take_over(options) if options.stdio else None
+    _load(options.stdio)
     logging.basicConfig(level=options.log_level.upper(), format="%(asctime)s %(levelname)s %(message)s")
     if options.server is None:
         from ..demo import server
@@ -157,6 +159,23 @@ def _serve(options: argparse.Namespace) -> int:
         logging.shutdown()
         os._exit(0)
     return 0
+
+
+def _load(stdio: bool) -> None:
+    """What serves, at once: all of it stays, and to look for garbage in it on the way takes a tenth of the start."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        from ..server import server  # noqa: F401
+        if stdio:
+            from ..transports import stdio as stdio_  # noqa: F401
+        else:
+            from ..transports import http_server  # noqa: F401
+        if hasattr(gc, "freeze"):  # PyPy has not
+            gc.freeze()  # nor ever after, whichever process is forked from here
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _take_over(options: argparse.Namespace) -> Any:

@@ -8,7 +8,6 @@ a loss. A revision is a date, so that texts compare as the revisions do. No func
 
 from __future__ import annotations
 
-from secrets import token_urlsafe
 from typing import Any, Dict, List, Mapping, Optional
 
 from ..base.meta import SERVER_INFO, SUBSCRIPTION_ID
@@ -116,6 +115,8 @@ def question(version: str, request: Mapping[str, Any]) -> Dict[str, Any]:
         if version < V2511:
             params = {**params, "messages": [message for each in params["messages"] for message in _apart(each)]}
     elif request["method"] == ELICITATION and params.get("mode") == "url":
+        from secrets import token_urlsafe  # and OpenSSL with it, which takes a server's start some milliseconds
+
         params = {**params, "elicitationId": token_urlsafe(16)}
     elif request["method"] == ELICITATION:
         params = _fitted(version, "form", params)

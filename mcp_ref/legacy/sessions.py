@@ -7,7 +7,6 @@ ends with it. What a client declared is kept as JSON, so that a session takes li
 
 from __future__ import annotations
 
-import secrets
 import threading
 import time
 from contextlib import suppress
@@ -215,6 +214,8 @@ class Sessions:
 
     def begin(self, principal: str) -> Session:
         """A new session over HTTP, for which the one used longest ago gives way where there are too many."""
+        import secrets  # and OpenSSL with it, which takes a server's start some milliseconds
+
         made = Session(self, principal)
         made.id, made.used = secrets.token_urlsafe(16), time.monotonic()
         ended: List[Session] = []

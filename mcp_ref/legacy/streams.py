@@ -30,7 +30,7 @@ COST = 256
 RETRY = 1000
 """Milliseconds after which a client may come back."""
 
-_EVENT_ID = re.compile(r"(\d{1,9})-(\d{1,9})")
+_EVENT_ID = r"(\d{1,9})-(\d{1,9})"
 
 
 class Event(bytes):
@@ -81,7 +81,7 @@ class Streams:
 
     def resumed(self, last_event_id: str) -> "Optional[Reader]":
         """What goes on after that event, on the stream that it was of; None where there is no such stream any more."""
-        match = _EVENT_ID.fullmatch(last_event_id)
+        match = re.fullmatch(_EVENT_ID, last_event_id)
         if match is None:
             return None
         with self.kept.lock:

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import Dict, Tuple
 
-_WEIGHT = re.compile(r"(?:0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)")
+_WEIGHT = r"(?:0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)"
 
 
 def _ranges(value: str) -> Dict[str, float]:
@@ -18,7 +18,7 @@ def _ranges(value: str) -> Dict[str, float]:
         for parameter in parameters:
             key, _, text = parameter.partition("=")
             if key.strip() == "q":
-                weight = float(text) if _WEIGHT.fullmatch(text.strip()) else 0.0
+                weight = float(text) if re.fullmatch(_WEIGHT, text.strip()) else 0.0
         ranges[name] = weight
     return ranges
 

@@ -13,12 +13,10 @@ from .http1 import TOKEN
 
 TRACE_CONTEXT = ("traceparent", "tracestate", "baggage")
 
-_TRACEPARENT = re.compile(
-    r"(?!ff)([0-9a-f]{2})-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-[\x21-\x7e]*)?")
-_STATE_MEMBER = re.compile(
-    r"[a-z0-9][a-z0-9_*/@-]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]")
+_TRACEPARENT = r"(?!ff)([0-9a-f]{2})-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-[\x21-\x7e]*)?"
+_STATE_MEMBER = r"[a-z0-9][a-z0-9_*/@-]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]"
 _VALUE = r"[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*"
-_BAGGAGE_MEMBER = re.compile(rf"{TOKEN}[ \t]*=[ \t]*{_VALUE}(?:[ \t]*;[ \t]*{TOKEN}(?:[ \t]*=[ \t]*{_VALUE})?)*")
+_BAGGAGE_MEMBER = rf"{TOKEN}[ \t]*=[ \t]*{_VALUE}(?:[ \t]*;[ \t]*{TOKEN}(?:[ \t]*=[ \t]*{_VALUE})?)*"
 
 
 def trace_context(meta: Mapping[str, Any]) -> Dict[str, str]:
@@ -26,7 +24,7 @@ def trace_context(meta: Mapping[str, Any]) -> Dict[str, str]:
     found = {}
     parent, state, baggage = (meta.get(name) for name in TRACE_CONTEXT)
     if isinstance(parent, str) and len(parent) <= 512:
-        match = _TRACEPARENT.fullmatch(parent)
+        match = re.fullmatch(_TRACEPARENT, parent)
         if match and (match.group(1) != "00" or match.group(2) is None):
             found["traceparent"] = parent
             if isinstance(state, str) and _is_list(state, _STATE_MEMBER, 32, 8192):
@@ -36,7 +34,7 @@ def trace_context(meta: Mapping[str, Any]) -> Dict[str, str]:
     return found
 
 
-def _is_list(value: str, member: "re.Pattern[str]", most: int, length: int) -> bool:
+def _is_list(value: str, member: str, most: int, length: int) -> bool:
     members = [part.strip(" \t") for part in value.split(",")]
     return (0 < len(value) <= length and len(members) <= most
-            and all(not part or member.fullmatch(part) for part in members) and any(members))
+            and all(not part or re.fullmatch(member, part) for part in members) and any(members))

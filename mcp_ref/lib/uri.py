@@ -24,11 +24,11 @@ PARTING = ":/?#[]@!$&'()*+,;=%"
 
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _DELIMS = "!$&'()*+,;=%"
-_NO_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
+_NO_ESCAPE = "%(?![0-9A-Fa-f]{2})"
 _SCHEME = "[A-Za-z][A-Za-z0-9+.-]*"
-_UNUSABLE = re.compile(r"[\x00-\x20\x7f\\]")
-_REFERENCE = re.compile(rf"(?:({_SCHEME}):)?(//[^/?#]*)?([^?#]*)(\?[^#]*)?(#.*)?", re.DOTALL)
-_LOCALHOST = re.compile(r"localhost|127(?:\.(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])){3}")
+_UNUSABLE = r"[\x00-\x20\x7f\\]"
+_REFERENCE = rf"(?s)(?:({_SCHEME}):)?(//[^/?#]*)?([^?#]*)(\?[^#]*)?(#.*)?"
+_LOCALHOST = r"localhost|127(?:\.(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])){3}"
 
 
 def _any(more: str = "") -> str:
@@ -39,8 +39,7 @@ def _any(more: str = "") -> str:
 
 _PLACE = (rf"(?:\[(?P<literal>[0-9A-Fa-f:.]+|[vV][0-9A-Fa-f]+\.{_any(':')})\]|(?P<name>{_any()}))"
           r"(?P<colon>:(?P<port>[0-9]*))?")
-_HOST = re.compile(_PLACE)
-_URI = re.compile(rf"(?P<scheme>{_SCHEME}):(?://(?:(?P<user>{_any(':')})@)?{_PLACE}(?=[/?#]|\Z)|(?!//))"
+_URI = (rf"(?P<scheme>{_SCHEME}):(?://(?:(?P<user>{_any(':')})@)?{_PLACE}(?=[/?#]|\Z)|(?!//))"
                   rf"(?P<path>{_any(':@/')})(?:\?(?P<query>{_any(':@/?')}))?(?:#(?P<fragment>{_any(':@/?')}))?")
 
 
@@ -87,8 +86,8 @@ def is_uri(text: str, ascii: bool = False) -> bool:
 
 
 def _matched(text: str, ascii: bool) -> "Optional[re.Match[str]]":
-    found = _URI.fullmatch(text)
-    if found is None or _NO_ESCAPE.search(text) or not text.isascii() and (ascii or not _may_stand(text)):
+    found = re.fullmatch(_URI, text)
+    if found is None or re.search(_NO_ESCAPE, text) or not text.isascii() and (ascii or not _may_stand(text)):
         return None
     web, literal = found["scheme"].lower() in DEFAULT_PORTS, found["literal"]
     if literal and not is_ip(literal, 6) and (web or literal[0] not in "vV"):
@@ -123,7 +122,7 @@ def is_loopback(host: str) -> bool:
     """Whether a host name or address, without brackets, means this machine: localhost, 127.0.0.0/8, ::1."""
     name = host.lower()
     if ":" not in name:
-        return _LOCALHOST.fullmatch(name[:-1] if name.endswith(".") else name) is not None
+        return re.fullmatch(_LOCALHOST, name[:-1] if name.endswith(".") else name) is not None
     import ipaddress
 
     return is_ip(name, 6) and ipaddress.ip_address(name).is_loopback
@@ -132,8 +131,8 @@ def is_loopback(host: str) -> bool:
 @lru_cache(maxsize=256)
 def authority(value: str) -> Optional[Tuple[str, str]]:
     """(host in lower case without brackets, port or "") of a Host value; None where it is no whole authority."""
-    found = _HOST.fullmatch(value)
-    if found is None or not value.isascii() or _NO_ESCAPE.search(value):
+    found = re.fullmatch(_PLACE, value)
+    if found is None or not value.isascii() or re.search(_NO_ESCAPE, value):
         return None
     if (found["literal"] and not is_ip(found["literal"], 6)) or not _is_port(found["port"]):
         return None
@@ -160,7 +159,7 @@ class Address:
     """
 
     def __init__(self, text: str) -> None:
-        if _UNUSABLE.search(text):
+        if re.search(_UNUSABLE, text):
             raise ValueError("a URL holds no blanks, backslashes or control characters")
         try:
             uri = parsed(text)
@@ -206,8 +205,8 @@ def percent_decoded(text: str) -> bytes:
 
 def joined(base: str, reference: str) -> str:
     """The URI that a reference means where `base` is the one at hand (RFC 3986, section 5.2)."""
-    scheme, place, path, query, fragment = _REFERENCE.findall(reference)[0]
-    base_scheme, base_place, base_path, base_query, _ = _REFERENCE.findall(base)[0]
+    scheme, place, path, query, fragment = re.findall(_REFERENCE, reference)[0]
+    base_scheme, base_place, base_path, base_query, _ = re.findall(_REFERENCE, base)[0]
     if not base_scheme:
         return reference
     if not scheme:

@@ -32,15 +32,14 @@ from .uri import is_uri, percent_decoded, percent_encoded
 MAX_URI = 8192
 
 _CHARACTERS = r"(?:[^\x00-\x20\"<>\\^`{|}\x7f%]|%[0-9A-Fa-f]{2})*"
-_LITERAL = re.compile(_CHARACTERS)
 _NAME = r"(?:[A-Za-z0-9_]|%[0-9A-Fa-f]{2})(?:\.?(?:[A-Za-z0-9_]|%[0-9A-Fa-f]{2}))*"
-_VARIABLE = re.compile(rf"({_NAME})(?:(\*)|:([1-9][0-9]{{0,3}}))?")
-_SECTIONS = re.compile(r"(?P<path>(?:[^{?#]|\{[^?&#][^}]*\})*)"
-                       r"(?P<query>(?:(?:\?|\{\?)(?:[^{#]|\{[^#][^}]*\})*)?)"
-                       r"(?P<fragment>(?:\{#[^}]*\}|#(?:[^{#]|\{[^?&#][^}]*\})*)?)")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-_DRIVE = re.compile(r"(?:^|/)[A-Za-z][:|]")
-_QUERY_PART = re.compile(rf"&([^=&{{]+)(?:=(?:\{{\+?({_NAME})\}}|([^&{{]*)))?|\{{&([^}}]*)\}}")
+_VARIABLE = rf"({_NAME})(?:(\*)|:([1-9][0-9]{{0,3}}))?"
+_SECTIONS = (r"(?P<path>(?:[^{?#]|\{[^?&#][^}]*\})*)"
+             r"(?P<query>(?:(?:\?|\{\?)(?:[^{#]|\{[^#][^}]*\})*)?)"
+             r"(?P<fragment>(?:\{#[^}]*\}|#(?:[^{#]|\{[^?&#][^}]*\})*)?)")
+_CONTROL = r"[\x00-\x1f\x7f-\x9f]"
+_DRIVE = r"(?:^|/)[A-Za-z][:|]"
+_QUERY_PART = rf"&([^=&{{]+)(?:=(?:\{{\+?({_NAME})\}}|([^&{{]*)))?|\{{&([^}}]*)\}}"
 
 
 class _Operator(NamedTuple):
@@ -88,7 +87,7 @@ class UriTemplate:
         """Its units, and apart from them its query, which has no order."""
         if len(set(self.variables)) < len(self.variables):
             raise SchemaError("a variable stands in it twice")
-        sections = _SECTIONS.fullmatch(text)
+        sections = re.fullmatch(_SECTIONS, text)
         if sections is None:
             raise SchemaError("it is a path, one ?query or {?query}, and one #fragment or {#fragment}, in this order")
         path, query, fragment = sections.groups()
@@ -119,7 +118,7 @@ def _parsed(text: str) -> List[Union[str, _Expression]]:
     for index, piece in enumerate(re.split(r"\{([^{}]*)\}", text)):
         if index % 2:
             parts.append(_expression(piece))
-        elif not _LITERAL.fullmatch(piece):
+        elif not re.fullmatch(_CHARACTERS, piece):
             raise SchemaError(f"the template {shown(text)} has a character outside of braces that no URI has")
         elif piece:
             parts.append(piece)
@@ -130,7 +129,7 @@ def _expression(inner: str) -> _Expression:
     symbol = inner[:1] if inner[:1] in _OPERATORS else ""
     variables = []
     for spec in inner[len(symbol):].split(","):
-        found = _VARIABLE.fullmatch(spec)
+        found = re.fullmatch(_VARIABLE, spec)
         if found is None:
             raise SchemaError(f"{{{inner}}} is no expression of RFC 6570")
         variables.append(_Variable(found.group(1), bool(found.group(2)), int(found.group(3) or 0) or None))
@@ -264,9 +263,9 @@ def _decoded(raw: str, local: bool = False, slashes: bool = False) -> Optional[s
         text = percent_decoded(raw).decode("utf-8")
     except UnicodeDecodeError:
         return None
-    if _CONTROL.search(text) or ".." in re.split(r"[/\\]", text):
+    if re.search(_CONTROL, text) or ".." in re.split(r"[/\\]", text):
         return None
-    if local and (text.count("/") > (raw.count("/") if slashes else 0) or "\\" in text or _DRIVE.search(text)):
+    if local and (text.count("/") > (raw.count("/") if slashes else 0) or "\\" in text or re.search(_DRIVE, text)):
         return None
     return text
 
@@ -283,7 +282,7 @@ class _Query:
         self._rest: Optional[str] = None
         left = text.replace("?", "&", 1)
         while left:
-            found = _QUERY_PART.match(left)
+            found = re.match(_QUERY_PART, left)
             if found is None:
                 raise SchemaError("a query is name=text, name={variable}, {?…} or, after one of them, {&…}")
             left = left[found.end():]

@@ -52,7 +52,7 @@ MAX_ANSWERS = 128 * 1024
 MAX_ASKED = 1000
 """How often one attempt may ask under one key: an answer stays what it is, so waiting for another is endless."""
 
-_CLIMBING = re.compile(r"[/\\]\.\.(?:[/\\?#]|$)|[\x00-\x1f\x7f]")
+_CLIMBING = r"[/\\]\.\.(?:[/\\?#]|$)|[\x00-\x1f\x7f]"
 
 
 class InputRequired(BaseException):
@@ -244,7 +244,7 @@ def _is_root(value: Any) -> bool:
         uri, plain = parsed(text), percent_decoded(text).decode("utf-8", "replace")
     except (TypeError, ValueError):
         return False
-    return uri.scheme == "file" and uri.host is not None and uri.path[:1] == "/" and not _CLIMBING.search(plain)
+    return uri.scheme == "file" and uri.host is not None and uri.path[:1] == "/" and not re.search(_CLIMBING, plain)
 
 
 def _form_answer(where: str, params: Mapping[str, Any], answer: Mapping[str, Any]) -> Dict[str, Any]:

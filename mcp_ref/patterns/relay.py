@@ -11,7 +11,6 @@ What a handler registers at run time stays in its process: the bus carries the n
 from __future__ import annotations
 
 import os
-import secrets
 import threading
 import time
 from typing import Callable, Optional, Protocol
@@ -43,7 +42,7 @@ class Relay:
 
     def __init__(self, hub: Subscriptions, bus: Optional[Bus] = None) -> None:
         self._hub, self.bus = hub, bus
-        self._made = secrets.token_hex(8)
+        self._made = os.urandom(8).hex()
         self._lock = threading.Lock()
         self._heard_by = 0  # the process that hears the bus
         self._again = 0.0

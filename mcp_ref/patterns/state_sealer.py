@@ -8,18 +8,19 @@ anything in the payload is looked at. Signed, not secret: whoever holds the toke
 
 The payload binds the token to who may use it, for what and until when: the caller names those as a `Claim`, and a
 token whose claim differs in any part, or whose time is over, is refused like one that was forged.
+
+What hashes is loaded for the first token: OpenSSL takes a server's start some milliseconds, and many never ask.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
-import hmac
 import json
 import math
 import os
 import time
+from functools import cached_property
 from typing import Any, Callable, List, NamedTuple, Sequence, Union
 
 from ..base.errors import InvalidParams, McpError
@@ -55,6 +56,8 @@ class Claim(NamedTuple):
 def digest(value: Any) -> str:
     """SHA-256 of a JSON value, the same for members in any order. Raises TypeError or ValueError for no JSON value."""
     canonical = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    import hashlib
+
     return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -83,22 +86,34 @@ class StateSealer:
             raise BadKey("at least one state key is needed")
         if isinstance(ttl, bool) or not isinstance(ttl, (int, float)) or not 0 < ttl < math.inf:
             raise ValueError(f"the time to live of a {purpose} is a finite number of seconds above 0, not {ttl!r}")
-        self._keys = [self._derived(key, purpose) for key in keys]
+        self._secrets = [self._checked(key) for key in keys]
         self._what = purpose
         self._ttl = min(ttl, MAX_TTL)
         self._clock = clock
 
     @staticmethod
-    def _derived(key: Union[str, bytes], purpose: str) -> bytes:
+    def _checked(key: Union[str, bytes]) -> bytes:
         secret = key.encode("utf-8") if isinstance(key, str) else key
         if len(secret) < MIN_KEY:
             raise BadKey(f"a state key has at least {MIN_KEY} octets, this one has {len(secret)}")
+        return secret
+
+    @cached_property
+    def _keys(self) -> List[bytes]:
+        return [self._derived(secret, self._what) for secret in self._secrets]
+
+    @staticmethod
+    def _derived(secret: bytes, purpose: str) -> bytes:
+        import hashlib
+
         digest = hashlib.sha256(secret).digest()  # HMAC itself takes a key and the same with NULs behind it for one
-        return hmac.new(digest, b"mcp_ref " + purpose.encode("utf-8"), hashlib.sha256).digest()
+        return StateSealer._mac(digest, "mcp_ref " + purpose)
 
     @staticmethod
     def _mac(key: bytes, signed: str) -> bytes:
-        return hmac.new(key, signed.encode("ascii"), hashlib.sha256).digest()
+        import hmac
+
+        return hmac.digest(key, signed.encode("ascii"), "sha256")
 
     def seal(self, claim: Claim, content: Any) -> str:
         """The token that carries `content`, any JSON value, bound to `claim` for the sealer's ttl.
@@ -136,6 +151,8 @@ class StateSealer:
         except (binascii.Error, ValueError):
             raise refused from None
         signed = f"{version}.{payload}"
+        import hmac
+
         good = [hmac.compare_digest(self._mac(key, signed), given) for key in self._keys]
         if not any(good):
             raise refused

@@ -15,10 +15,10 @@ from ..lib.text import Octets, base64_text, instead, is_base64, shown
 from ..lib.uri import is_uri
 from ..patterns.sampling import ROLES
 
-_MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+(?:[ \t]*;[\x20-\x7e\t]*)?")
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[Zz]|[-+]\d\d:?\d\d)?)?", re.ASCII)
-_ICON = re.compile(r"(?:https?|data):", re.IGNORECASE)
-_SIZE = re.compile(r"[1-9]\d*x[1-9]\d*|any", re.ASCII)
+_MEDIA_TYPE = r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+(?:[ \t]*;[\x20-\x7e\t]*)?"
+_MOMENT = r"(?a)\d{4}-\d\d-\d\d(?:[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[Zz]|[-+]\d\d:?\d\d)?)?"
+_ICON = "(?i)(?:https?|data):"
+_SIZE = "[1-9][0-9]*x[1-9][0-9]*|any"
 
 
 class Sent:
@@ -96,7 +96,7 @@ def check_base64(value: Any) -> None:
 
 def check_media_type(value: Any) -> None:
     """A media type such as image/png."""
-    if not isinstance(value, str) or not _MEDIA_TYPE.fullmatch(value):
+    if not isinstance(value, str) or not re.fullmatch(_MEDIA_TYPE, value):
         raise ValueError(f"a mimeType is type/subtype, not {shown(value)}")
 
 
@@ -127,7 +127,7 @@ def check_meta(value: Any) -> None:
 
 def _check_icon(value: Any) -> None:
     check_uri(value)
-    if not _ICON.match(value):
+    if not re.match(_ICON, value):
         raise ValueError(f"an icon is an http, https or data URI, not {shown(value)}")
 
 
@@ -154,13 +154,13 @@ ANNOTATIONS: Rules = {
     "audience": _must("a list of user and assistant", lambda value: _is_list(value, ROLES.__contains__)),
     "priority": _must("a number from 0 to 1", lambda value: _is_number(value) and 0 <= value <= 1),
     "lastModified": _must("a text such as 2026-07-28T09:30:00Z",
-                          lambda value: isinstance(value, str) and _MOMENT.fullmatch(value))}
+                          lambda value: isinstance(value, str) and re.fullmatch(_MOMENT, value))}
 TOOL_ANNOTATIONS: Rules = {"title": check_text, **dict.fromkeys(
     ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"), check_flag)}
 _ICON_MEMBERS: Rules = {
     "src": _check_icon, "mimeType": check_media_type, "theme": _must("light or dark", ("light", "dark").__contains__),
     "sizes": _must("a list such as ['48x48', 'any']", lambda value: _is_list(
-        value, lambda size: isinstance(size, str) and _SIZE.fullmatch(size)))}
+        value, lambda size: isinstance(size, str) and re.fullmatch(_SIZE, size)))}
 
 
 def check_known(what: str, value: Any, rules: Rules, required: Sequence[str] = ()) -> None:

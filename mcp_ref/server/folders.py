@@ -25,7 +25,7 @@ from .resources import ResourceTemplate
 LAST_SECOND = 253402300799
 """Since the epoch, of the year 9999; a file may be dated later."""
 
-_TEXTUAL = re.compile(r"text/.*|.*\+(?:json|xml)|application/(?:json|xml|yaml|toml|javascript|(?:x-)?sh|x-.*script)")
+_TEXTUAL = r"text/.*|.*\+(?:json|xml)|application/(?:json|xml|yaml|toml|javascript|(?:x-)?sh|x-.*script)"
 
 
 class FolderTemplate(ResourceTemplate):
@@ -66,7 +66,7 @@ class FolderTemplate(ResourceTemplate):
         if len(octets) > self._folder.max_size:
             raise InvalidParams(f"Resource is larger than {self._folder.max_size} bytes", {"uri": uri})
         kind = media_type(path)
-        value = octets if kind is not None and not _TEXTUAL.fullmatch(kind) else _text(octets)
+        value = octets if kind is not None and not re.fullmatch(_TEXTUAL, kind) else _text(octets)
         return resource_contents(uri, value, kind)
 
     def _entries(self) -> List[Dict[str, Any]]:

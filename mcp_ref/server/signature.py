@@ -19,7 +19,7 @@ from ..lib.typed.scalars import Typed, Unfit, same
 from ..lib.typed.typed import Maker
 from .context import Context
 
-_READS_AS_CONTEXT = re.compile(r"(?:.*[\[.\s|'\"])?Context(?:[\]\s|'\",].*)?", re.DOTALL)
+_READS_AS_CONTEXT = r"(?s)(?:.*[\[.\s|'\"])?Context(?:[\]\s|'\",].*)?"
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
@@ -131,7 +131,7 @@ def _is_context(annotation: Any, names: Mapping[str, Any]) -> bool:
         try:
             annotation = evaluated(annotation, names)
         except Exception:
-            return _READS_AS_CONTEXT.fullmatch(annotation) is not None
+            return re.fullmatch(_READS_AS_CONTEXT, annotation) is not None
         return _is_context(annotation, names)
     if hasattr(annotation, "__metadata__"):
         return _is_context(annotation.__origin__, names)

@@ -37,7 +37,7 @@ class Hints(NamedTuple):
         return result
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class State:
     """name, info: of the serverInfo. versions: those that it serves. hints: caching hints, hints_by: those of one
     method where they differ. page_size: items on a page of a list, None for all on one. auth: who may call, None for

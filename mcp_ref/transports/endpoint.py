@@ -20,7 +20,7 @@ MAX_BODY = 4 * 1024 * 1024
 """Octets of a request's body, unless the transport is told otherwise."""
 
 _PATH = re.compile(r"/[\x21\x22\x24-\x3e\x40-\x7e]*")
-_PARAMETER = re.compile("mcp-param-" + TOKEN)
+_PARAMETER = "mcp-param-" + TOKEN
 
 
 class Endpoint:
@@ -94,7 +94,7 @@ class Endpoint:
             return None
         asked = head.headers.get("access-control-request-headers", "").lower().split(",")
         names = [name.strip() for name in asked]
-        allowed = [name for name in names if name in CORS_HEADERS or _PARAMETER.fullmatch(name)]
+        allowed = [name for name in names if name in CORS_HEADERS or re.fullmatch(_PARAMETER, name)]
         return Answer(204, headers=(("Access-Control-Allow-Methods", "POST, GET, DELETE"),
                                     ("Access-Control-Max-Age", "600"),
                                     ("Access-Control-Allow-Headers", ", ".join(allowed))))

@@ -203,7 +203,7 @@ def _environment() -> dict[str, str]:
 @contextmanager
 def started(server: Server, processor: int | None = None) -> Iterator[Running]:
     """Start a server on a free loopback port, wait for its first right answer, and end it afterwards."""
-    port = _free_port()
+    port = free_port()
     with tempfile.TemporaryFile() as log:
         begin = time.perf_counter()
         try:
@@ -229,7 +229,8 @@ def started(server: Server, processor: int | None = None) -> Iterator[Running]:
             _end(process)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of the loopback that nobody has now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

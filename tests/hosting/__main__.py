@@ -15,7 +15,7 @@ import urllib.request
 from typing import Any, Callable, Dict, Iterator, List, Set, Tuple
 
 from mcp_ref import CallCancelled, CallHandle, Client
-from tests.bench.servers import ROOT, installed_in
+from tests.bench.servers import ROOT, free_port, installed_in
 from tests.bench.wrk import BenchError
 from tests.support import RawClient, accept, message
 
@@ -32,13 +32,6 @@ SERVERS: Dict[str, List[str]] = {
 }
 ONE_THREAD, SEVERAL = {"gunicorn sync"}, {"gunicorn sync", "gunicorn gthread"}
 """Those that serve one request at a time in each process, and those with two processes."""
-
-
-def free_port() -> int:
-    """A port that nobody has now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def until(there: Callable[[], Any]) -> Any:

@@ -101,7 +101,7 @@ LADDER: Edits = [
     *[(" else _HTTP\n", f" else (*_HTTP[:{at}], *_HTTP[{at + 1}:])\n") for at in range(8)],
 ]
 
-EXPLAIN: Edits = [
+TRACE: Edits = [
     (" and len(text) <= 60", ""),
     (' and " " not in text', ""),
     ("not message.isprintable() or len(message) > 200", "False"),
@@ -181,8 +181,8 @@ TRANSPORTS_ENDPOINT: Edits = [
     ("for text in origins) | self.cors", "for text in origins)"),
     ("        if place is None:\n            raise ValueError", "        if False:\n            raise ValueError"),
     ("value is None or origin(value) not in self.cors", "value is None"),
-    ("if name in CORS_HEADERS or _PARAMETER.fullmatch(name)", "if name"),
-    ("or _PARAMETER.fullmatch(name)", ""),
+    ("if name in CORS_HEADERS or re.fullmatch(_PARAMETER, name)", "if name"),
+    ("or re.fullmatch(_PARAMETER, name)", ""),
 ]
 
 LIB_URI: Edits = [
@@ -275,7 +275,7 @@ PATTERNS_STATE_SEALER: Edits = [
     ("if not keys:", "if False:"),
     ("if len(secret) < MIN_KEY:", "if False:"),
     ("if len(secret) < MIN_KEY:", "if len(secret) <= MIN_KEY:"),
-    ('b"mcp_ref " + purpose.encode("utf-8")', 'b"mcp_ref"'),
+    ('"mcp_ref " + purpose', '"mcp_ref"'),
     ("[self.principal, ", "['', "),
     ("self.principal, self.method, ", "self.principal, '', "),
     ("self.method, self.target, ", "self.method, '', "),
@@ -334,8 +334,8 @@ PATTERNS_MRTR: Edits = [
     ('uri.scheme == "file" and ', ""),
     (" and uri.host is not None", ""),
     (' and uri.path[:1] == "/"', ""),
-    (" and not _CLIMBING.search(plain)", ""),
-    ("_CLIMBING.search(plain)", "_CLIMBING.search(text)"),
+    (" and not re.search(_CLIMBING, plain)", ""),
+    ("re.search(_CLIMBING, plain)", "re.search(_CLIMBING, text)"),
     ('            check_sampled(request.get("params") or {}, answer)', "            pass"),
     ('check_sampled(request.get("params") or {}, answer)', "check_sampled({}, answer)"),
     ("    if action not in ACTIONS:", "    if False:"),
@@ -948,7 +948,7 @@ EDITS: Dict[str, Tuple[str, Edits]] = {
         "test_stdio.Subscriptions test_stdio.BothEras test_stdio.TheEnd test_stdio.Streams", TRANSPORTS_OUTBOX),
     "ladder.py": ("test_ladder test_era_routing test_mirrors test_lists test_authorization test_client_memory "
         "test_base test_request_scoped test_tools test_trace test_http_server test_legacy_edges", LADDER),
-    "explain.py": ("test_trace test_ladder", EXPLAIN),
+    "trace.py": ("test_trace test_ladder", TRACE),
     "base/versioning.py": ("test_ladder test_lists test_base test_request_scoped", BASE_VERSIONING),
     "base/meta.py": ("test_ladder test_base test_mrtr test_request_scoped test_tools test_lists", BASE_META),
     "lib/strict_json.py": ("test_strict_json test_ladder test_base test_tools "

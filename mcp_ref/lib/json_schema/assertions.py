@@ -195,16 +195,16 @@ def make_dependent_required(node: Node, value: Any) -> Rules:
     return {dict: rule}
 
 
-_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})\Z")
-_TIME = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.[0-9]+)?(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))\Z")
-_ATOMS = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*\Z")
-_QUOTED = re.compile(r'"(?:[ !#-\[\]-~]|\\[ -~])*"\Z')
-_LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\Z")
+_DATE = r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
+_TIME = r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.[0-9]+)?(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))"
+_ATOMS = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*"
+_QUOTED = r'"(?:[ !#-\[\]-~]|\\[ -~])*"'
+_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 
 
 def is_date(text: str) -> bool:
     """RFC 3339 full-date, a day of the calendar."""
-    found = _DATE.match(text)
+    found = re.fullmatch(_DATE, text)
     if not found or not 1 <= int(found[2]) <= 12:
         return False
     return 1 <= int(found[3]) <= monthrange(int(found[1]), int(found[2]))[1]
@@ -212,7 +212,7 @@ def is_date(text: str) -> bool:
 
 def is_date_time(text: str) -> bool:
     """RFC 3339 date-time; a 60th second only where a leap second can be, at 23:59 UTC."""
-    found = _TIME.match(text, 11)
+    found = re.fullmatch(_TIME, text[11:])
     if not found or text[10] not in "Tt" or not is_date(text[:10]):
         return False
     hour, minute, second = int(found[1]), int(found[2]), int(found[3])
@@ -226,12 +226,12 @@ def is_date_time(text: str) -> bool:
 def is_email(text: str) -> bool:
     """RFC 5321 Mailbox."""
     local, at, domain = text.rpartition("@")
-    if not at or len(text) > 320 or not (_ATOMS.match(local) or _QUOTED.match(local)):
+    if not at or len(text) > 320 or not (re.fullmatch(_ATOMS, local) or re.fullmatch(_QUOTED, local)):
         return False
     if domain.startswith("[") and domain.endswith("]"):
         inner = domain[1:-1]
         return is_ip(inner[5:], 6) if inner[:5].lower() == "ipv6:" else is_ip(inner, 4)
-    return len(domain) <= 253 and all(_LABEL.match(label) for label in domain.split("."))
+    return len(domain) <= 253 and all(re.fullmatch(_LABEL, label) for label in domain.split("."))
 
 
 FORMATS: Dict[str, Tuple[str, Callable[[str], bool]]] = {

@@ -22,7 +22,6 @@ from .applicators import APPLICATORS, unevaluated, within
 from .assertions import ASSERTIONS, Maker, Rules, allowed_types
 from .dialects import MODERN, Dialect, dialect_of, metaschema
 from .node import Node
-from .patterns import compile_pattern
 from .run import JSON_TYPES, Bounded, Check, Failures, Matcher, Run, fail, join, json_type
 
 MAX_SCHEMA_DEPTH = 64  # subschemas lexically within one another
@@ -229,6 +228,8 @@ class Compiler:
     def _pattern(self, pattern: str) -> Matcher:
         """The matcher of a pattern; all patterns of a schema together have a bound too."""
         if pattern not in self._patterns:
+            from .patterns import compile_pattern  # for schemas that have one
+
             self._patterns[pattern], cost = compile_pattern(pattern)
             self._pattern_cost += cost
             if self._pattern_cost > MAX_PATTERN_COST:
@@ -277,14 +278,23 @@ def _checker(table: Dict[type, Tuple[Check, ...]]) -> Check:
 
 
 def check_shape(node: Node) -> None:
-    """Hold a subschema, but not those within it, against its dialect's metaschema; raises SchemaError (BASE-40)."""
+    """Hold a subschema, but not those within it, against its dialect's metaschema; raises SchemaError (BASE-40).
+
+    Of the metaschema only what is said of the keywords at hand is compiled, once: few schemas have more than ten.
+    """
     dialect = node.resource.dialect
-    if dialect.check is None:
-        dialect.check = Compiler({}, formats=False, trusted=True).compile(dialect.shape).check
-    found = dialect.check(node.schema, Run(node.schema))
-    if found is not None:
-        path, _, message = found[0]
-        raise SchemaError(f"{node.at(*path)} {message}")
+    names = [name for name in node.schema if name in dialect.keywords] if isinstance(node.schema, dict) else []
+    for keyword in names or [""]:
+        if keyword not in dialect.checks:
+            shape = dialect.shape(keyword)
+            dialect.checks[keyword] = Compiler({}, formats=False, trusted=True).compile(shape).check
+        try:
+            found = dialect.checks[keyword](node.schema, Run(node.schema))
+        except Bounded as error:
+            raise SchemaError(f"{node.at(keyword)}: {error}") from None
+        if found is not None:
+            path, _, message = found[0]
+            raise SchemaError(f"{node.at(*path)} {message}")
 
 
 def _absolute(base: str, reference: str) -> str:

@@ -71,8 +71,7 @@ class Dialect:
 
     places: those that hold subschemas, and whether they hold them by name.
     legacy: draft-07, in which `$ref` hides its siblings and `$id` may be an anchor.
-    shape: the schema of a subschema, for which those within it are any object or boolean.
-    check: the shape compiled, once it has been.
+    checks: the shapes that have been compiled, by keyword.
     """
 
     def __init__(self, keywords: Mapping[str, Any], legacy: bool = False) -> None:
@@ -80,9 +79,13 @@ class Dialect:
         self.legacy = legacy
         by_name, otherwise = (_NAMED, _DEPENDENCIES), (_SCHEMA, _SCHEMAS, _ONE_OR_MORE)
         self.places = {name: value in by_name for name, value in keywords.items() if value in by_name + otherwise}
+        self.checks: Dict[str, Any] = {}
+
+    def shape(self, keyword: str) -> Dict[str, Any]:
+        """The schema of a subschema as far as this keyword goes; those within it are any object or boolean."""
         kinds = ["object", "boolean"]
-        self.shape = {"type": kinds, "properties": keywords, "$defs": {"any": {"$anchor": "meta", "type": kinds}}}
-        self.check: Any = None
+        return {"type": kinds, "properties": {keyword: self.keywords.get(keyword, True)},
+                "$defs": {"any": {"$anchor": "meta", "type": kinds}}}
 
 
 def _keywords(vocabularies: Any) -> Dict[str, Any]:

@@ -10,10 +10,8 @@ reference is paid for in steps, before it is taken.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from hashlib import sha256
 from itertools import islice
-from typing import Any, Callable, Dict, Iterable, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, NamedTuple, Optional, Sequence, Tuple, Union
 
 from ..text import cut, quoted
 
@@ -39,8 +37,7 @@ class Bounded(Exception):
     """The validation would go over a bound: it ends there, and the instance counts as invalid."""
 
 
-@dataclass(frozen=True)
-class Violation:
+class Violation(NamedTuple):
     """One way in which an instance breaks its schema.
 
     path: property names and array indexes from the instance's root to the place.
@@ -169,8 +166,11 @@ def comparable(value: Any, run: Run, depth: int = 0) -> str:
             key = "{" + ",".join(sorted([f"{str(name)!r}:{comparable(item, run, depth + 1)}"
                                          for name, item in value.items()])) + "}"
         run.charge(len(key) >> 6)
-        short = key if len(key) <= 100 else key[0] + sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
-        run.keys[id(value)] = short
+        if len(key) > 100:
+            import hashlib  # OpenSSL, which takes a server's start some milliseconds
+
+            key = key[0] + hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+        run.keys[id(value)] = key
     return run.keys[id(value)]
 
 
