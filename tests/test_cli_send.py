@@ -185,10 +185,11 @@ class Answered(Case):
     def test_pretty_and_secret(self) -> None:
         with Stub(events({"jsonrpc": "2.0", "method": "x"}, last=result())) as stub:
             out = run("send", stub.url, "m", "--pretty", *pairs("--set-header", "Authorization: Bearer s3cret",
-                                                               "X-Api-Key: s3cret")).out
+                                                               "X-Api-Key: s3cret",
+                                                               "Ocp-Apim-Subscription-Key: s3cret")).out
         self.assertIn('\n  "method": "m",\n', out)
         self.assertIn('\ndata: {\n  "jsonrpc": "2.0",\n  "method": "x"\n}\n', out)
-        self.assertIn("\nAuthorization: …\nX-Api-Key: …\n", out)
+        self.assertIn("\nAuthorization: …\nX-Api-Key: …\nOcp-Apim-Subscription-Key: …\n", out)
         self.assertNotIn("s3cret", out)
 
     def test_an_answer_before_the_body_is_read(self) -> None:

@@ -1,8 +1,10 @@
 """A server in a program's own threads, and on a Unix socket."""
 
 import errno
+import io
 import os
 import re
+import signal
 import socket
 import stat
 import subprocess
@@ -14,7 +16,7 @@ from pathlib import Path
 
 from mcp_ref import Client, HTTPServer, Limits, Server
 
-from .support import ROOT, RawClient, echo_server, message, run_command
+from .support import ROOT, RawClient, echo_server, message, run_command, until
 
 UNIX = unittest.skipUnless(hasattr(socket, "AF_UNIX"), "this system has no Unix sockets")
 
@@ -43,6 +45,27 @@ class Embedded(unittest.TestCase):
         self.server.stop()
         with self.assertRaises(OSError):
             RawClient(url)
+
+    def test_who_goes_on_after_serving_is_interrupted_as_before(self):
+        heard = []
+        before = {each: signal.signal(each, lambda number, _: heard.append(number))
+                  for each in (signal.SIGINT, signal.SIGTERM)}
+        self.addCleanup(lambda: [signal.signal(*pair) for pair in before.items()])
+        ours = signal.getsignal(signal.SIGTERM)
+
+        def end():
+            until(lambda: signal.getsignal(signal.SIGTERM) is not ours)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+        thread = threading.Thread(target=end)
+        thread.start()
+        self.server.serve(port=0)
+        thread.join()
+        self.assertEqual(heard, [])
+        echo_server().serve_stdio(io.BytesIO(), io.BytesIO())
+        for each in before:
+            os.kill(os.getpid(), each)
+        until(lambda: heard == list(before))
 
     def test_again_on_the_same_port_and_several_at_once(self):
         with self.server.start(port=0) as first:

@@ -361,6 +361,21 @@ class Kept(OAuthCase):
         self.assertIsNone(store.load("k"))
         store.save("k", None)
 
+    @unittest.skipUnless(hasattr(os, "mkfifo"), "this system has no named pipes")
+    def test_what_is_no_file_is_not_replaced_and_a_link_stays_one(self):
+        self.path.parent.mkdir()
+        os.mkfifo(self.path)
+        store = FileTokenStore(self.path)
+        self.assertIsNone(store.load("k"))
+        with self.assertRaisesRegex(AuthorizationError, "kept in a file, which .*tokens.json is not"):
+            store.save("k", {"access": "x"})
+        self.assertTrue(self.path.is_fifo())
+        link = self.path.with_name("link")
+        link.symlink_to("there")
+        FileTokenStore(link).save("k", {"access": "x"})
+        self.assertTrue(link.is_symlink())
+        self.assertEqual(FileTokenStore(link.with_name("there")).load("k"), {"access": "x"})
+
     def test_a_place_where_nothing_can_be_kept(self):
         self.path.parent.write_bytes(b"a file")
         realm = self.realm()

@@ -425,6 +425,10 @@ class Refusals(unittest.TestCase):
                 (Annotated[int, {"minimum": 1}], 0)):
             with self.subTest(f"{annotation} {value!r}"), self.assertRaises(Unfit):
                 typed(annotation, "t", out=True).dump(value)
+        for value, words in (((1,), "must be a tuple of 2, not of 1"), ("ab", "must be a tuple of 2, not str")):
+            with self.assertRaises(Unfit) as caught:
+                typed(Tuple[int, int], "t", out=True).dump(value)
+            self.assertIn(words, caught.exception.text("v"))
 
 
 if __name__ == "__main__":

@@ -52,12 +52,12 @@ class TokenStore:
 class FileTokenStore(TokenStore):
     """Keeps records in a file, JSON, which it makes with its folder when there is something to keep.
 
-    path: the file; two of the same name and `.lock` stand beside it. What is no such file, or damaged, holds nothing.
-    Raises AuthorizationError where nothing can be kept.
+    path: the file, or a link to it; two of the same name and `.lock` stand beside it. One that is damaged holds
+    nothing. Raises AuthorizationError where nothing can be kept, in a device or a folder say.
     """
 
     def __init__(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        self._path = Path(path)
+        self._path = Path(os.path.realpath(path))
         self._lock = threading.Lock()
 
     def load(self, key: str) -> Optional[Record]:
@@ -66,6 +66,8 @@ class FileTokenStore(TokenStore):
 
     def save(self, key: str, record: Optional[Record]) -> None:
         with self._lock, self._locked(".write.lock", Deadline(60)):
+            if self._path.exists() and not self._path.is_file():  # a device would be replaced, a pipe never read
+                raise AuthorizationError(f"tokens are kept in a file, which {self._path} is not")
             records = {**self._all(), key: record}
             if record is None:
                 del records[key]
@@ -86,7 +88,7 @@ class FileTokenStore(TokenStore):
 
     def _all(self) -> Dict[str, Any]:
         try:
-            found = decode(self._path.read_bytes())
+            found = decode(self._path.read_bytes()) if self._path.is_file() else {}
         except (OSError, NotJson):
             return {}
         return found if isinstance(found, dict) else {}

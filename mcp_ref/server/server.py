@@ -422,10 +422,10 @@ class Server(Hosted):
 
         Raises OSError where the address cannot be bound, ValueError for an argument that cannot be used.
         """
-        from ..transports.http_server import wait_for_signal  # sockets only where they are used
+        from ..transports.process import stops_lent, wait_for_signal  # sockets only where they are used
 
-        with self.start(host, port, path=path, origins=origins, limits=limits, cors=cors, keep_alive=keep_alive,
-                        health=health, unix=unix) as running:
+        with stops_lent(), self.start(host, port, path=path, origins=origins, limits=limits, cors=cors,
+                                      keep_alive=keep_alive, health=health, unix=unix) as running:
             wait_for_signal(lambda: log.warning("serving %s at %s", self.name, running.url))
 
     def serve_stdio(self, stdin: Optional[BinaryIO] = None, stdout: Optional[BinaryIO] = None, *,
@@ -435,6 +435,8 @@ class Server(Hosted):
         stdin, stdout: other streams of octets in their place. Without, whatever else reads standard input from now on
         finds it empty, and whatever is printed goes to standard error. max_line: octets of the longest message taken.
         """
-        from ..transports.stdio import serve_stdio  # as above
+        from ..transports.process import stops_lent  # as above
+        from ..transports.stdio import serve_stdio
 
-        serve_stdio(self, stdin, stdout, max_line)
+        with stops_lent():
+            serve_stdio(self, stdin, stdout, max_line)

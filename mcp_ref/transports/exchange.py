@@ -25,7 +25,7 @@ from .pool import CHUNK, Connection, Pool, secure
 _FAULTS = (OSError, http.client.HTTPException, ValueError)
 _HEADS = r"(?s)(?:HTTP/1\.[01] 1(?!01).*?\r\n\r\n)*.*?(?:\r\n\r\n|\Z)"
 SECRET_FIELD = (r"(?im)^(?=(?:proxy-)?authorization:|dpop:|(?:set-)?cookie:"
-                r"|[^\s:]*(?:api-?key|token|secret|password|credential|-auth\b))([^\s:]+):[^\r\n]*")
+                r"|[^\s:]*(?:api-?key|-key\b|token|secret|password|credential|-auth\b))([^\s:]+):[^\r\n]*")
 """A header field whose value is nobody else's business, as a line."""
 
 
@@ -75,6 +75,7 @@ class Exchange:
                 self._pool.give(connection)
         if self._wire is not None:
             self._wire(_without_secrets(self.sent), _without_secrets(self.received))
+            self.sent, self.received = bytearray(), bytearray()  # its connection knows it until the next one
 
     def _is_whole(self, connection: Connection) -> bool:
         """Whether the response is at its end, or what is left of it is there already, and another may follow."""

@@ -7,7 +7,8 @@ import signal
 import socket
 import sys
 import threading
-from typing import BinaryIO, Callable, Optional, Tuple
+from contextlib import contextmanager
+from typing import BinaryIO, Callable, Iterator, Optional, Tuple
 
 STOPS = (signal.SIGINT, signal.SIGTERM)
 
@@ -27,6 +28,18 @@ class Bell:
             pass
 
 
+@contextmanager
+def stops_lent() -> Iterator[None]:
+    """After it SIGINT and SIGTERM do what they did before, so that who goes on after serving can be interrupted."""
+    before = [(number, signal.getsignal(number)) for number in STOPS]
+    try:
+        yield
+    finally:
+        for number, handler in before:
+            if handler is not None and threading.current_thread() is threading.main_thread():
+                signal.signal(number, handler)
+
+
 def wait_for_signal(announce: Callable[[], None], bell: Optional[Bell] = None) -> None:
     """Return at the bell and, in the main thread, SIGINT or SIGTERM. announce: called once none can be missed.
 
@@ -34,8 +47,8 @@ def wait_for_signal(announce: Callable[[], None], bell: Optional[Bell] = None) -
     """
     bell = bell or Bell()
     main = threading.current_thread() is threading.main_thread()
+    woken = signal.set_wakeup_fd(bell.woken.fileno()) if main else -1
     if main:
-        signal.set_wakeup_fd(bell.woken.fileno())
         for number in STOPS:
             signal.signal(number, lambda *_: None)
     try:
@@ -44,7 +57,7 @@ def wait_for_signal(announce: Callable[[], None], bell: Optional[Bell] = None) -
             pass
     finally:
         if main:
-            signal.set_wakeup_fd(-1)
+            signal.set_wakeup_fd(woken)
         bell.heard.close()
         bell.woken.close()
 

@@ -288,8 +288,10 @@ class Maker:
                   "items": False, "minItems": count, "maxItems": count}
 
         def dump(value: Any) -> Any:
-            if not isinstance(value, (tuple, list)) or len(value) != count:
+            if not isinstance(value, (tuple, list)):
                 raise Unfit(f"must be a tuple of {count}, not {kind_of(value)}")
+            if len(value) != count:
+                raise Unfit(f"must be a tuple of {count}, not of {len(value)}")
             return [within(index, part.dump, value[index]) for index, part in enumerate(parts)]
         return Typed(schema, lambda value: tuple(
             within(index, part.convert, value[index]) for index, part in enumerate(parts)), dump)
