@@ -382,7 +382,8 @@ class Program(unittest.TestCase):
             self.assertEqual(status, 2, err)
             self.assertNotIn("s3cret", out + err)
         self.assertIn("--state-key-env", run("serve", "--state-key-env")[2])
-        self.assertIn("unrecognized arguments: --x … --y …\n", run("list", "http://x/", "--x", "1", "--y=2", "3")[2])
+        self.assertRegex(run("list", "http://x/", "--x", "1", "--y=2", "3")[2],
+                         "unrecognized arguments: --x( …)? --y …\n")  # Python 3.14 takes the 1 for a NAME
         self.assertIn("unrecognized arguments: b --y\n", run("list", "http://x/", "a", "b", "--y")[2])
 
     @unittest.skipUnless(os.path.exists("/dev/full"), "this system has no device that is full")

@@ -452,7 +452,8 @@ class Bounds(Case):
                 with self.quickly() as calls:
                     compiled.errors(instance)
             granted = most + (STEPS_PER_NODE * size(instance) if runs[0].instance is not instance else 0)
-            self.assertLess(calls.count / (granted - runs[0].left), 4, short(schema))
+            a_step = 4 if sys.implementation.name == "cpython" else 5  # PyPy counts calls that are no function's
+            self.assertLess(calls.count / (granted - runs[0].left), a_step, short(schema))
 
     def test_a_large_instance_has_its_share(self) -> None:
         record = {"type": "object", "required": ["a", "b", "c"], "additionalProperties": False, "properties": {

@@ -13,7 +13,7 @@ from mcp_ref.legacy.sessions import Session
 from mcp_ref.legacy.streams import Kept, Streams
 from mcp_ref.transports.endpoint import Endpoint
 
-from .support import Older, echo_server, full_server
+from .support import Older, echo_server, full_server, not_on_wasm
 
 
 def get(server, target="/mcp", **fields):
@@ -135,6 +135,7 @@ class AtTheEdge(unittest.TestCase):
         self.assertEqual(back.take(), [b"2"])
         self.assertEqual(session.streams.standalone().count, 0)
 
+    @not_on_wasm("needs threads")
     def test_cancelled_at_the_moment_it_asks(self):
         ask = Session.ask
 
