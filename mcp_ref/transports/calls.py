@@ -76,7 +76,7 @@ class Deadline:
     """
 
     def __init__(self, seconds: float, handle: Optional[CallHandle] = None, longest: Optional[float] = None) -> None:
-        for given in (seconds, seconds if longest is None else longest):
+        for given in (seconds,) if longest is None else (seconds, longest):
             if isinstance(given, bool) or not isinstance(given, (int, float)) or not given > 0:
                 raise ValueError(f"a timeout is a number of seconds above 0, not {given!r}")
         if handle is not None and not isinstance(handle, CallHandle):

@@ -29,6 +29,9 @@ REPEATABLE = frozenset(("tools/list", "prompts/list", "resources/list", "resourc
                         "server/discover", "resources/read", "completion/complete", "ping"))
 """Methods that change nothing, so that a request which may have been lost is sent again."""
 SHOWN_BODY = 300
+AGENT = {"User-Agent": f"mcp_ref/{RELEASE}"}
+ACCEPTED = {"Accept": f"{JSON}, {EVENT_STREAM}", "Accept-Encoding": "identity"}
+ACCEPTED_AND_SENT = {**ACCEPTED, "Content-Type": JSON}
 
 
 class Attempting(Protocol):
@@ -145,9 +148,7 @@ class HTTPClient:
         """
         url, redirects = url or self.address.url, 0
         given = self._of_caller()
-        fields = {**_with({"User-Agent": f"mcp_ref/{RELEASE}"}, given),
-                  "Accept": f"{JSON}, {EVENT_STREAM}", "Accept-Encoding": "identity",
-                  **({} if body is None else {"Content-Type": JSON}), **headers}
+        fields = {**_with(AGENT, given), **(ACCEPTED if body is None else ACCEPTED_AND_SENT), **headers}
         attempt = None if self._auth is None else self._auth.attempt(deadline)
         while redirects <= MAX_REDIRECTS:
             own = {} if attempt is None else attempt.headers(method, url)
@@ -249,6 +250,8 @@ class HTTPClient:
 
 def _with(given: Mapping[str, str], more: Mapping[str, str]) -> Dict[str, str]:
     """Header fields and more, which stand instead of those of the same name, whatever its case."""
+    if not given or not more:
+        return {**given, **more}
     names = {name.lower() for name in more}
     return {**{name: value for name, value in given.items() if name.lower() not in names}, **more}
 

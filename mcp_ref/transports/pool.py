@@ -58,6 +58,7 @@ READ, WRITE = getattr(select, "POLLIN", 1), getattr(select, "POLLOUT", 4)
 """What a socket can be ready for."""
 
 _STATUS = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9]{2})(?: ([^\r\n]*))?\r?\n")
+_FIELDS = re.compile(rb"(?:[^\r\n]+\r\n)*\r\n")
 _INTERIM = re.compile(rb"HTTP/1\.[01] 1(?!01)")
 _WAITS: Tuple[Type[OSError], ...] = (BlockingIOError, *_TLS_READS, *_TLS_WRITES)
 
@@ -414,8 +415,9 @@ class _Response(http.client.HTTPResponse):
             raise http.client.BadStatusLine(shown(start.decode("latin-1")))
         self.version, self.status = 10 + int(found[1]), int(found[2])
         self.reason = (found[3] or b"").decode("latin-1").strip()
-        fields = b""
-        while line not in (b"\r\n", b"\n"):
+        there = _FIELDS.match(self.fp.peek(1))  # nearly always all of them
+        fields = b"" if there is None else self.fp.read(there.end())
+        while there is None and line not in (b"\r\n", b"\n"):
             line = self._line(len(start) + len(fields))
             fields += line.rstrip(b"\r\n") + b"\r\n"
         try:

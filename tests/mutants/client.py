@@ -172,8 +172,8 @@ CHOICE: Edits = [
 
 HTTP_CLIENT: Edits = [
     ('"Accept": f"{JSON}, {EVENT_STREAM}", ', '"Accept": JSON, '),
-    ('"Accept-Encoding": "identity",', '"Accept-Encoding": "gzip",'),
-    ('{"Content-Type": JSON}', '{"Content-Type": "text/plain"}'),
+    ('"Accept-Encoding": "identity"', '"Accept-Encoding": "gzip"'),
+    ('"Content-Type": JSON}', '"Content-Type": "text/plain"}'),
     ('if "id" not in answer:', "if True:"),
     ("while redirects <= MAX_REDIRECTS:", "while True:"),
     ("if response.status in (307, 308) and there", "if there"),
