@@ -104,11 +104,11 @@ def main(words):
                 print("the tests fail before anything is broken:", " ".join(whole))
                 print(told.seek(0) or told.read(), file=sys.stderr)
                 return 1
-        found = list(pool.map(lambda row: verdict(trees, *row), rows))
-    for (path, old, new, _), wrong in zip(rows, found):
-        if wrong:
-            print(f"{path}: {wrong}\n    {old!r}\n    {new!r}")
-    failed = sum(map(bool, found))
+        failed = 0
+        for (path, old, new, _), wrong in zip(rows, pool.map(lambda row: verdict(trees, *row), rows)):
+            if wrong:
+                failed += 1
+                print(f"{path}: {wrong}\n    {old!r}\n    {new!r}", flush=True)
     print(f"{time.monotonic() - began:.0f} s", file=sys.stderr)
     print(f"{len(rows) - failed} passed, {failed} failed")
     return 1 if failed or not rows else 0
