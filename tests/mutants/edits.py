@@ -973,7 +973,7 @@ EDITS: Dict[str, Tuple[str, Edits]] = {
     "legacy/serve.py": ("test_legacy_edges test_legacy_lifecycle test_legacy_sessions test_legacy_streams "
         "test_legacy_asking", LEGACY_SERVE),
     "legacy/client.py": ("test_client_legacy", LEGACY_CLIENT),
-    "legacy/outlet.py": ("test_legacy_streams test_legacy_lifecycle", LEGACY_OUTLET),
+    "legacy/outlet.py": ("test_legacy_streams test_legacy_lifecycle test_legacy_asking.Asking", LEGACY_OUTLET),
     "legacy/http_sse.py": ("test_legacy_streams", LEGACY_HTTP_SSE),
     "legacy/shim.py": ("test_legacy_shim test_legacy_streams", LEGACY_SHIM),
     "lib/json_schema/compile.py": ("test_json_schema.Refusals", LIB_JSON_SCHEMA_COMPILE),
