@@ -488,6 +488,14 @@ class Bodies(Served):
 
 
 class Connections(Served):
+    def test_a_refused_client_that_goes_on_sending_is_read_away_up_to_a_bound(self):
+        self.serve(linger=60.0)
+        client = self.client()
+        client.send(b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 999999999999\r\n\r\n")
+        with mock.patch("mcp_ref.transports.connection.LINGER", 1_000_000), self.assertRaises(OSError):
+            for _ in range(2000):
+                client.send(b"x" * 10_000)
+
     def test_idle_ones_cost_no_thread_and_at_most_4_kb(self):
         self.serve()
         held = 300

@@ -41,6 +41,8 @@ MUCH = 256 * 1024
 """Octets that are read at once of a large body."""
 EARLY = 4 * 1024
 """Octets that are read at once while a request is served, and beyond which no more are."""
+LINGER = 256 * 1024 * 1024
+"""Octets that are read away of a client that goes on sending after it was refused."""
 
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 IDLE, ARRIVING, SERVING, ANSWERING, LISTENING, LEAVING, GONE = STATES = (
@@ -64,7 +66,7 @@ class Connection(Handler):
         self.message: Optional[Request] = None
         self.reserved = self.held = self._dropping = self._watched = 0
         self._in = bytearray()
-        self._linger, self._cut_off, self.deadline = False, 0.0, 0.0
+        self._linger, self._lingered, self._cut_off, self.deadline = False, 0, 0.0, 0.0
         self._forget()
 
     def _forget(self) -> None:
@@ -124,7 +126,10 @@ class Connection(Handler):
         if not data:
             self._hear_the_end()
         elif self.state == LEAVING:
+            self._lingered += len(data)
             self.deadline = min(time.monotonic() + 1.0, self._cut_off)
+            if self._lingered > LINGER:
+                self.close()
         elif self.state != LISTENING:  # what a client sends on a stream that it listens to is passed over
             self._in += data
             if self.state != SERVING:
@@ -420,7 +425,7 @@ class Connection(Handler):
             return self._watch(WRITE)
         if not linger:
             return self.close()
-        self._cut_off = time.monotonic() + self.server.limits.linger
+        self._lingered, self._cut_off = 0, time.monotonic() + self.server.limits.linger
         self.deadline = min(time.monotonic() + 1.0, self._cut_off)
         self.server.room.release(self)
         self._watch(READ)
